@@ -6,35 +6,17 @@
 // suspension or allocation; a remote store may answer later on the same event loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include <penstock/clock.hpp>
 #include <penstock/decision.hpp>
 
-#include "quota/compiled.hpp"
+#include "quota/charge.hpp"
 
 namespace penstock::store {
-
-// What a charge counts against, apart from its key. `id` is unique per (limit name, algorithm,
-// period): equal ids share counters across reloads and across plans of one limit, whatever the
-// rates. Immutable; must outlive every batch that names it.
-struct counter {
-  std::string id;
-  quotas::compiled quota;
-  bool count_denied = false;  // also charged, up to its capacity, when the request is refused
-};
-
-enum class role : std::uint8_t { enforce, shadow };
-
-struct charge {
-  const counter* what = nullptr;
-  std::string_view key;   // encoded by policy; borrowed until the batch is done
-  std::int64_t cost = 1;  // >= 0; 0 reports only
-  role as = role::enforce;
-};
 
 enum class progress : std::uint8_t { done, pending };
 enum class intent : std::uint8_t { take, peek };  // peek answers and changes nothing
