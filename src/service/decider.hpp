@@ -1,0 +1,59 @@
+// What a face asks: may this request pass? One exchange_context lives with each request of a
+// connection and is reused; the decider fills it in. Used from one event loop at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/clock.hpp>
+#include <penstock/decision.hpp>
+
+#include "policy/policy.hpp"
+#include "store/store.hpp"
+
+namespace penstock::service {
+
+enum class answer : std::uint8_t { ready, pending };
+
+struct exchange_context {
+  // Set by the face before decide(); every view in it stays valid until the exchange is over.
+  policy::request_view request;
+  void (*on_decided)(exchange_context&) = nullptr;  // called once, only after answer::pending
+  void* owner = nullptr;                            // the face's own
+
+  // Filled by the decider.
+  policy::plan plan;
+  policy::decision decision;
+
+  // The decider's own; faces leave it alone.
+  std::shared_ptr<const policy::compiled_policy> policy;
+  std::vector<verdict> verdicts;
+  store::batch batch;
+  std::vector<charge> later;
+  class decider* decided_by = nullptr;
+};
+
+class decider {
+ public:
+  virtual ~decider() = default;
+
+  // ready: plan and decision are filled. pending: on_decided is called later on the same loop.
+  virtual answer decide(exchange_context& x, instant now) = 0;
+
+  // The client left while the decision was pending or while it waited its delay: gives a queue's
+  // place back where nobody is scheduled behind it. on_decided is not called any more.
+  virtual void cancel(exchange_context& x, instant now) = 0;
+
+  // The response's status is known; limits that count failures are charged by it. Called once for
+  // each request that was forwarded.
+  virtual void completed(exchange_context& x, int status, instant now) = 0;
+
+  // Fields that a request must not carry on to the upstream, because only a trusted peer may set
+  // them (identity.user); lower case. Valid until the next reload is seen by this loop.
+  [[nodiscard]] virtual std::span<const std::string> untrusted_fields() const noexcept = 0;
+};
+
+}  // namespace penstock::service
