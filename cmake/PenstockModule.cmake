@@ -4,7 +4,8 @@
 #
 # NAME      target penstock_<NAME> (static, from objects penstock_<NAME>_objects)
 # DEPS      other modules by NAME; LIBS other targets
-# TESTS     one executable <NAME>_test, run by ctest with label `unit`
+# TESTS     one executable <NAME>_test, run by ctest as <build>.<NAME> with label `unit`
+# THREADED  the module's tests have threads: they are built under ThreadSanitizer too
 # FUZZ      one libFuzzer executable per file; without PENSTOCK_FUZZ they are not built
 include_guard()
 
@@ -13,8 +14,11 @@ if(PENSTOCK_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PENSTOCK_CCACHE})
 endif()
 
+# Tests of several build folders run in one ctest: their names start with the folder's.
+get_filename_component(PENSTOCK_BUILD_NAME ${PROJECT_BINARY_DIR} NAME)
+
 find_package(Threads REQUIRED)
-if(PENSTOCK_TESTS)
+if(PENSTOCK_UNIT_TESTS)
   find_package(GTest REQUIRED)
 endif()
 if(PENSTOCK_BENCH)
@@ -33,7 +37,7 @@ if(PENSTOCK_SANITIZE)
 endif()
 
 function(penstock_module)
-  cmake_parse_arguments(M "" "NAME" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TEST_LIBS;BENCHES;FUZZ" ${ARGN})
+  cmake_parse_arguments(M "THREADED" "NAME" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TEST_LIBS;BENCHES;FUZZ" ${ARGN})
   set(lib penstock_${M_NAME})
   list(TRANSFORM M_DEPS PREPEND penstock_ OUTPUT_VARIABLE deps)
   list(TRANSFORM M_TEST_DEPS PREPEND penstock_ OUTPUT_VARIABLE test_deps)
@@ -51,12 +55,12 @@ function(penstock_module)
   target_include_directories(${lib} ${scope} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${lib} ${scope} ${deps} ${M_LIBS} Threads::Threads)
 
-  if(PENSTOCK_TESTS AND M_TESTS)
+  if(PENSTOCK_UNIT_TESTS AND M_TESTS AND (M_THREADED OR NOT PENSTOCK_SANITIZE MATCHES thread))
     add_executable(${M_NAME}_test ${M_TESTS})
     target_link_libraries(${M_NAME}_test PRIVATE ${lib} ${test_deps} ${M_TEST_LIBS} penstock_flags GTest::gtest GTest::gtest_main)
     target_compile_definitions(${M_NAME}_test PRIVATE PENSTOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    add_test(NAME ${M_NAME} COMMAND ${M_NAME}_test)
-    set_tests_properties(${M_NAME} PROPERTIES LABELS unit TIMEOUT 600)
+    add_test(NAME ${PENSTOCK_BUILD_NAME}.${M_NAME} COMMAND ${M_NAME}_test)
+    set_tests_properties(${PENSTOCK_BUILD_NAME}.${M_NAME} PROPERTIES LABELS unit TIMEOUT 900)
   endif()
   if(PENSTOCK_BENCH)
     foreach(bench ${M_BENCHES})

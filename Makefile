@@ -1,0 +1,30 @@
+# `make help` lists the targets. The work is done by scripts/.
+.DEFAULT_GOAL := help
+SCALE ?= 1
+STORE ?= memory
+
+.PHONY: help run build test bench format lint clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+run: ## build, then show a protected API: 30 requests, 20 pass, 10 are refused (STORE=memory)
+	@scripts/setup build && scripts/build release && STORE=$(STORE) scripts/run
+
+build: ## build/release/penstock
+	@scripts/setup build && scripts/build release && echo "build: build/release/penstock is ready"
+
+test: ## every test under every sanitizer (SCALE=10 for a long run)
+	@SCALE=$(SCALE) scripts/test
+
+bench: ## measure against named peers, figures as ratios inside one run
+	@scripts/setup build test && scripts/bench
+
+format: ## format the sources
+	@scripts/setup test && scripts/format
+
+lint: ## format check and clang-tidy, zero findings
+	@scripts/setup test && scripts/format --check && scripts/lint
+
+clean: ## remove build/
+	@rm -rf build
