@@ -103,10 +103,9 @@ class response_parser {
 // dropped; a trailer that names a framing or routing field breaks the body.
 class body_reader {
  public:
-  static constexpr std::uint32_t extensions_max = 4U
-                                                  << 10U;  // octets, all chunks of a body together
-  static constexpr std::uint32_t trailers_max = 16U
-                                                << 10U;  // octets, the final empty line included
+  // Octets of all extensions of a body together, and of its trailer section with its empty line.
+  static constexpr std::uint32_t extensions_max = 4096;
+  static constexpr std::uint32_t trailers_max = 16384;
 
   // content_length counts for framing::content_length only.
   void start(framing f, std::uint64_t content_length = 0) noexcept;
