@@ -26,8 +26,8 @@ struct batch {
   std::span<const charge> charges;  // at most max_charges
   std::span<verdict> verdicts;      // as many as charges, in their order; filled when done
   intent why = intent::take;
-  instant decided_at{};             // the store's time of the decision; filled when done
-  bool failed = false;              // the store could not answer: verdicts are not meaningful
+  instant decided_at{};               // the store's time of the decision; filled when done
+  bool failed = false;                // the store could not answer: verdicts are not meaningful
   void (*on_done)(batch&) = nullptr;  // called once after `pending`, never after `done`
 };
 
@@ -39,6 +39,23 @@ class store {
 
   // `now` is used by stores without a clock of their own (memory) and ignored by the others.
   virtual progress check(batch& b, instant now) = 0;
+
+  // The caller gives up a pending batch: on_done is not called any more and the batch may be
+  // destroyed when this returns. What was or will be taken for it stays taken. Nothing to do where
+  // batches are never pending.
+  virtual void abandon(batch& /*b*/) {}
+
+  // Takes each charge for itself, as far as it fits, and tells nobody: what a response turned out
+  // to cost. The keys are not used after the call returns.
+  virtual void record(std::span<const charge> charges, instant now) {
+    for (const auto& one : charges) {
+      verdict unseen;
+      batch b;
+      b.charges = {&one, 1};
+      b.verdicts = {&unseen, 1};
+      check(b, now);  // a store that may be pending has its own record()
+    }
+  }
 
   // Takes back charges of a batch that was admitted at `charged_at`. Best effort, never an error to
   // the caller: what cannot be taken back any more has expired.
