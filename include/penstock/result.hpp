@@ -32,7 +32,7 @@ template <class T>
 class [[nodiscard]] result {
  public:
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by intent
-  result(error e) : state_(std::in_place_index<1>, std::move(e)) {}      // NOLINT: implicit by intent
+  result(penstock::error e) : state_(std::in_place_index<1>, std::move(e)) {}      // NOLINT: implicit by intent
 
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
