@@ -10,8 +10,8 @@ namespace penstock {
 
 struct verdict {
   bool admitted = false;
-  bool never = false;          // refused, and no wait helps: the cost is above what the quota can hold
-  std::int64_t limit = 0;      // most units that could be admitted at once from an untouched state
+  bool never = false;      // refused, and no wait helps: the cost is above what the quota can hold
+  std::int64_t limit = 0;  // most units that could be admitted at once from an untouched state
   std::int64_t remaining = 0;  // units left after this request; never negative
   duration retry_after{};      // 0 when admitted or `never`; else least wait after which it passes
   duration reset_after{};      // until the state is as if untouched; 0 when it is
