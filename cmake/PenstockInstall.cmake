@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 add_library(penstock STATIC $<TARGET_OBJECTS:penstock_base_objects> $<TARGET_OBJECTS:penstock_quota_objects>
-                            $<TARGET_OBJECTS:penstock_memory_objects>)
+                            $<TARGET_OBJECTS:penstock_store_objects> $<TARGET_OBJECTS:penstock_memory_objects>)
 add_library(penstock::penstock ALIAS penstock)
 target_compile_features(penstock PUBLIC cxx_std_20)
 target_include_directories(penstock PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
