@@ -26,6 +26,8 @@ struct charge {
   std::string_view key;   // encoded by policy; borrowed until the batch is done
   std::int64_t cost = 1;  // >= 0; 0 reports only
   role as = role::enforce;
+  // Decides as if `cost` were taken but takes nothing: for limits that count failed responses.
+  bool only_check = false;
 };
 
 }  // namespace penstock
