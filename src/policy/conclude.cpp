@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <array>
+
+#include "policy/policy_impl.hpp"
+
+namespace penstock::policy {
+
+namespace {
+
+constexpr std::string_view reason_never = "cost_exceeds_limit";
+constexpr std::string_view reason_missing_key = "missing_key";
+constexpr std::string_view reason_banned = "banned";
+constexpr std::size_t labels_max = 64;
+
+void append_line(std::string& out, std::string_view name, std::int64_t value) {
+  if (name.empty()) return;  // switched off by an empty name
+  out.append(name).append(": ");
+  append_field_integer(out, value);
+  out.append("\r\n");
+}
+
+// Seconds since the epoch, rounded up.
+std::int64_t epoch_seconds(instant t) noexcept {
+  return ceil_seconds(t.time_since_epoch());
+}
+
+}  // namespace
+
+void decision::clear() noexcept {
+  what = outcome::allow;
+  status = 200;
+  delay = {};
+  reported = no_limit;
+  shadow_refused = false;
+  headers.clear();
+  body.clear();
+  content_type = {};
+}
+
+// What the verdicts of one request amount to.
+struct policy_impl::verdict_summary {
+  static constexpr std::size_t none = SIZE_MAX;
+  bool refused = false;
+  bool shadow_refused = false;
+  std::size_t reported = none;  // index of the charge
+  duration delay{};
+};
+
+const window& policy_impl::window_of(std::uint32_t limit, const counter& what) const noexcept {
+  const window* by_id = nullptr;
+  const window* any = nullptr;
+  for (const window_range& r : limits_[limit].rates) {
+    for (std::uint32_t i = r.first; i < r.first + r.count; ++i) {
+      const window& w = windows_[i];
+      if (&w.what == &what) return w;
+      if (by_id == nullptr && w.what.id == what.id) by_id = &w;
+      any = &w;
+    }
+  }
+  return by_id != nullptr ? *by_id : *any;
+}
+
+// The refusing charge with the longest wait, otherwise the one with the least remaining; ties in
+// file order. No wait at all is longer than any.
+policy_impl::verdict_summary policy_impl::summarise(
+    const plan& plan, std::span<const verdict> verdicts) const noexcept {
+  verdict_summary s;
+  s.shadow_refused = plan.shadow_denied;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const verdict& v = verdicts[i];
+    if (plan.charges[i].as == role::shadow) {
+      s.shadow_refused = s.shadow_refused || !v.admitted;
+      continue;
+    }
+    s.delay = std::max(s.delay, v.delay);
+    const verdict* const best =
+        s.reported == verdict_summary::none ? nullptr : &verdicts[s.reported];
+    bool better = best == nullptr;
+    if (!v.admitted) {
+      better = better || !s.refused || (v.never && !best->never) ||
+               (v.never == best->never && v.retry_after > best->retry_after);
+      s.refused = true;
+    } else {
+      better = better || (!s.refused && v.remaining < best->remaining);
+    }
+    if (better) s.reported = i;
+  }
+  if (s.refused) s.delay = {};
+  return s;
+}
+
+void policy_impl::append_ietf(const plan& plan, std::span<const verdict> verdicts,
+                              std::string& out) const {
+  std::string_view before = "RateLimit-Policy: ";
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (plan.charges[i].as == role::shadow) continue;
+    out.append(before).append(window_of(plan.limit_of[i], *plan.charges[i].what).policy_item);
+    before = ", ";
+  }
+  before = "\r\nRateLimit: ";
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (plan.charges[i].as == role::shadow) continue;
+    out.append(before).append(window_of(plan.limit_of[i], *plan.charges[i].what).item_name);
+    out.append(";r=");
+    append_field_integer(out, verdicts[i].remaining);
+    out.append(";t=");
+    append_field_integer(out, ceil_seconds(verdicts[i].next_after));
+    before = ", ";
+  }
+  out.append("\r\n");
+}
+
+void policy_impl::append_rate_headers(const plan& plan, std::span<const verdict> verdicts,
+                                      const verdict_summary& s, instant decided_at,
+                                      decision& out) const {
+  if (s.reported != verdict_summary::none && (s.refused || responses_.on_success)) {
+    const verdict& v = verdicts[s.reported];
+    if (responses_.x_ratelimit) {
+      const window& w = window_of(plan.limit_of[s.reported], *plan.charges[s.reported].what);
+      const header_names& names = responses_.names;
+      append_line(out.headers, names.limit, v.limit);
+      append_line(out.headers, names.remaining, v.remaining);
+      append_line(out.headers, names.reset, epoch_seconds(decided_at + v.reset_after));
+      if (w.period_seconds > 0) append_line(out.headers, names.window, w.period_seconds);
+    }
+    if (responses_.ietf) append_ietf(plan, verdicts, out.headers);
+  }
+  if (!responses_.shadow_header || !s.shadow_refused) return;
+  std::string_view before = "X-RateLimit-Shadow: ";
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (plan.charges[i].as != role::shadow || verdicts[i].admitted) continue;
+    out.headers.append(before);
+    out.headers.append(window_of(plan.limit_of[i], *plan.charges[i].what).label);
+    before = ", ";
+  }
+  if (before == ", ") out.headers.append("\r\n");
+}
+
+void policy_impl::refuse(const request_view& request, std::uint32_t limit, const refusal& what,
+                         decision& out) const {
+  out.what = outcome::deny;
+  out.reported = limit;
+  if (what.retry_after) append_line(out.headers, "Retry-After", *what.retry_after);
+  out.headers.append("Cache-Control: no-store\r\n");
+  responders_[limits_[limit].response].write(request.fields, what, out);
+}
+
+void policy_impl::conclude(const request_view& request, const plan& plan,
+                           std::span<const verdict> verdicts, conclude_inputs in,
+                           decision& out) const {
+  out.clear();
+  switch (plan.what) {
+    case planned::check:
+      break;
+    case planned::exempt:
+      return;
+    case planned::bad_request:
+      out.what = outcome::deny;
+      return write_bad_request(plan.reason, out);
+    case planned::blocked:
+      out.what = outcome::deny;
+      return write_blocked(out);
+    case planned::deny: {
+      const std::string_view label = infos_[plan.denied_by].name;
+      return refuse(request, plan.denied_by,
+                    {.limit = label,
+                     .retry_after = {},
+                     .reason = reason_missing_key,
+                     .violated = {&label, 1}},
+                    out);
+    }
+  }
+  const verdict_summary s = summarise(plan, verdicts);
+  out.shadow_refused = s.shadow_refused;
+  append_rate_headers(plan, verdicts, s, in.decided_at, out);
+  if (s.reported == verdict_summary::none) return;
+  const std::uint32_t limit = plan.limit_of[s.reported];
+  out.reported = limit;
+  if (!s.refused) {
+    out.delay = s.delay;
+    if (s.delay > duration{0}) out.what = outcome::delay;
+    return;
+  }
+
+  std::array<std::string_view, labels_max> violated;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < verdicts.size() && count < labels_max; ++i) {
+    if (plan.charges[i].as == role::shadow || verdicts[i].admitted) continue;
+    violated[count++] = window_of(plan.limit_of[i], *plan.charges[i].what).label;
+  }
+  const verdict& v = verdicts[s.reported];
+  refusal what{.limit = infos_[limit].name,
+               .quota = v.limit,
+               .retry_after = {},
+               .reason = reason_never,
+               .violated = std::span(violated).first(count)};
+  if (!v.never) {
+    // Jitter only ever lengthens the wait: a client that comes back on time must pass.
+    const auto range = static_cast<std::uint64_t>(limits_[limit].jitter_us) + 1;
+    const duration jitter{static_cast<std::int64_t>(in.jitter % range)};
+    what.retry_after = std::max<std::int64_t>(1, ceil_seconds(v.retry_after + jitter));
+  }
+  refuse(request, limit, what, out);
+}
+
+void policy_impl::conclude_unavailable(const request_view& request, decision& out) const {
+  out.clear();
+  out.what = outcome::degraded_deny;
+  write_unavailable(request.fields, out);
+}
+
+void policy_impl::conclude_banned(const request_view& request, std::uint32_t limit,
+                                  duration remaining, decision& out) const {
+  out.clear();
+  const std::string_view label = infos_[limit].name;
+  refuse(request, limit,
+         {.limit = label,
+          .retry_after = std::max<std::int64_t>(1, ceil_seconds(remaining)),
+          .reason = reason_banned,
+          .violated = {&label, 1}},
+         out);
+}
+
+}  // namespace penstock::policy
