@@ -36,6 +36,11 @@ if(PENSTOCK_SANITIZE)
   target_compile_definitions(penstock_flags INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 
+if(PENSTOCK_FUZZ)
+  # Without it a fuzzer sees only its own file and searches the libraries blindly.
+  target_compile_options(penstock_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 function(penstock_module)
   cmake_parse_arguments(M "THREADED" "NAME" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TEST_LIBS;BENCHES;FUZZ" ${ARGN})
   set(lib penstock_${M_NAME})

@@ -85,7 +85,7 @@ TEST(HttpCases, EveryRequestCaseEndsAsItMust) {
     SCOPED_TRACE(id);
     const transcript t = deliver_every_way(request_side{}, octets(c, "raw"));
     for (const message& m : t.messages) {
-      EXPECT_EQ(m.head.start.find("smuggled"), std::string::npos) << m.head.start;
+      EXPECT_EQ(m.head.start[2].find("smuggled"), std::string::npos);
     }
     const bool cut = !t.messages.empty() && !t.messages.back().complete;
     if (left_to_the_gateway.contains(id)) {

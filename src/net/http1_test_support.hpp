@@ -15,7 +15,8 @@ namespace penstock::net::http1::testing {
 
 // A head with copies instead of views, in a form that two deliveries can be compared by.
 struct owned_head {
-  std::string start;  // method, form, path, query, authority; or status and reason
+  // Method, form, path, query with its '?' if there is one, authority; or status and reason.
+  std::vector<std::string> start;
   std::vector<std::pair<std::string, std::string>> fields;
   int version_minor = 1;
   framing body = framing::none;
@@ -38,9 +39,9 @@ void own_common(const Head& head, owned_head& o) {
 inline owned_head own(const request_head& head) {
   owned_head o;
   const char* const forms[] = {"origin", "absolute", "asterisk"};
-  o.start = std::string(head.method) + ' ' + forms[static_cast<int>(head.form)] + ' ' +
-            std::string(head.path) + (head.has_query ? " ?" : " ") + std::string(head.query) + ' ' +
-            std::string(head.authority);
+  o.start = {std::string(head.method), forms[static_cast<int>(head.form)], std::string(head.path),
+             head.has_query ? '?' + std::string(head.query) : std::string(),
+             std::string(head.authority)};
   own_common(head, o);
   o.expect_continue = head.expect_continue;
   o.upgrade = head.upgrade;
@@ -49,7 +50,7 @@ inline owned_head own(const request_head& head) {
 
 inline owned_head own(const response_head& head) {
   owned_head o;
-  o.start = std::to_string(head.status) + ' ' + std::string(head.reason);
+  o.start = {std::to_string(head.status), std::string(head.reason)};
   own_common(head, o);
   return o;
 }
