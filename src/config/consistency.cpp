@@ -1,0 +1,100 @@
+#include "config/consistency.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "config/suggest.hpp"
+
+namespace penstock::config {
+namespace {
+
+using policy::key_kind;
+
+class checker {
+ public:
+  checker(const config& c, std::vector<issue>& issues) : c_(c), issues_(issues) {}
+
+  void run() {
+    check_admin();
+    for (std::size_t i = 0; i < c_.policy.limits.size(); ++i) check_limit(i);
+    check_exempt();
+  }
+
+ private:
+  void add(policy::place at, std::string path, std::string message, std::string hint) {
+    issues_.push_back({.file = c_.file,
+                       .at = at,
+                       .path = std::move(path),
+                       .message = std::move(message),
+                       .hint = std::move(hint)});
+  }
+
+  void check_admin() {
+    const auto& a = c_.admin;
+    if (!a.listen || is_local(*a.listen) || !a.token.empty() || !a.token_sha256.empty()) return;
+    add(c_.at.admin_listen, "admin.listen", "reachable from other machines without a token",
+        "listen on 127.0.0.1, or add token_sha256");
+  }
+
+  [[nodiscard]] bool identity_known(key_kind kind) const {
+    if (kind == key_kind::api_key) return c_.policy.identity.api_key.has_value();
+    return !c_.policy.identity.user_header.empty();
+  }
+
+  void check_limit(std::size_t i) {
+    const auto& limit = c_.policy.limits[i];
+    const auto& at = c_.at.limit[i];
+    constexpr std::string_view api_key_hint = "add identity: { api_key: { header: X-API-Key } }";
+    constexpr std::string_view user_hint = "add identity: { user: { header: X-User-Id } }";
+    if (uses(limit.key, key_kind::api_key) && !identity_known(key_kind::api_key)) {
+      add(at.key, at.path + ".key", "nothing says where the API key stands",
+          std::string(api_key_hint));
+    }
+    if (uses(limit.key, key_kind::user) && !identity_known(key_kind::user)) {
+      add(at.key, at.path + ".key", "nothing says which header names the user",
+          std::string(user_hint));
+    }
+    if (!limit.plan) return;
+    if (!identity_known(limit.plan->by)) {
+      const bool by_key = limit.plan->by == key_kind::api_key;
+      add(at.whole, at.path + ".plan",
+          fmt::format("no identity.{} to choose the plan by", by_key ? "api_key" : "user"),
+          std::string(by_key ? api_key_hint : user_hint));
+    }
+    if (limit.plan->fallback.empty() || c_.policy.plans.contains(limit.plan->fallback)) return;
+    std::vector<std::string_view> names;
+    for (const auto& [name, rate] : c_.policy.plans) names.push_back(name);
+    add(at.whole, at.path + ".plan.default",
+        fmt::format("no plan {}", quoted(limit.plan->fallback)),
+        names.empty() ? "add it under plans:" : suggest(limit.plan->fallback, names));
+  }
+
+  void check_exempt() {
+    for (std::size_t i = 0; i < c_.policy.exempt.size(); ++i) {
+      const auto& e = c_.policy.exempt[i];
+      if (e.api_keys_sha256.empty() || c_.policy.identity.api_key) continue;
+      add(e.at, fmt::format("exempt[{}].api_key_sha256", i),
+          "nothing says where the API key stands",
+          "add identity: { api_key: { header: X-API-Key } }");
+    }
+  }
+
+  const config& c_;
+  std::vector<issue>& issues_;
+};
+
+}  // namespace
+
+bool uses(const policy::key_expression& key, key_kind kind) noexcept {
+  return std::any_of(key.alternatives.begin(), key.alternatives.end(), [&](const auto& parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](const auto& p) { return p.kind == kind; });
+  });
+}
+
+void check_consistency(const config& c, std::vector<issue>& issues) {
+  checker(c, issues).run();
+}
+
+}  // namespace penstock::config
