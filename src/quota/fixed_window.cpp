@@ -79,12 +79,9 @@ outcome refund(const compiled& q, const state& prior, std::int64_t now, std::int
 }
 
 std::int64_t expires_at(const compiled& q, const state& s) noexcept {
-  std::int64_t end = 0;
-  if (s.w[1] > 0) end = window{s.w[0], s.w[1], false}.end(q.period);
-  if (q.burst > 0 && s.w[3] > 0) {
-    end = std::max(end, window{s.w[2], s.w[3], false}.end(q.burst_period));
-  }
-  return end;
+  const std::int64_t base_end = s.w[1] > 0 ? end_of(s.w[0], 1, q.period) : 0;
+  const std::int64_t burst_end = q.burst > 0 && s.w[3] > 0 ? end_of(s.w[2], 1, q.burst_period) : 0;
+  return std::max(base_end, burst_end);
 }
 
 }  // namespace penstock::quotas::fixed_window

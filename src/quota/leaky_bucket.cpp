@@ -35,7 +35,7 @@ outcome take(const compiled& q, const state& prior, std::int64_t now, std::int64
     const std::int64_t ahead = d.ahead + cost * q.unit_num;
     outcome out{prior, cost > 0, report(q, ahead)};
     if (out.changed) {
-      out.next = store_distance(q, now, ahead, mark_admission(prior, now));
+      out.next = store_distance(q, now, ahead, d.moved ? ~now : mark_admission(prior, now));
       out.result.delay = as_duration(q, ticks_until(q, d.ahead, q.undelayed * q.unit_num));
     }
     out.result.admitted = true;

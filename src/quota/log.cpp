@@ -114,30 +114,30 @@ verdict refund(const compiled& q, log_state& s, std::int64_t now, std::int64_t c
   if (q.capacity == 0) return deny_all(0);
   const log_view base{q, s, now};
   const burst_part burst = roll_burst(q, s.burst_index, s.burst_used, now);
+  const bool expired = charged_at <= base.decides - q.period;
   if (q.burst == 0) {
-    s.remove(charged_at, cost);
-  } else {
-    const std::int64_t index = floor_div(charged_at, q.burst_period);
-    const bool in_burst = index == burst.at.index;
-    const bool burst_first = (index + 1) * q.burst_period <= charged_at + q.period;
-    std::int64_t rest = cost;
-    if (burst_first) rest -= std::min(cost, in_burst ? burst.at.used : q.burst);
-    const bool expired = charged_at <= base.decides - q.period;
-    rest -= expired ? std::min(rest, base.count) : s.remove(charged_at, rest);
-    if (in_burst) {
-      s.burst_index = burst.at.index;
-      s.burst_used = burst.at.used - std::min(burst_first ? cost : rest, burst.at.used);
-    }
+    if (!expired) s.remove(charged_at, cost);
+    return peek(q, s, now, 0);
+  }
+  const std::int64_t index = floor_div(charged_at, q.burst_period);
+  const bool in_burst = index == burst.at.index;
+  const bool burst_first = (index + 1) * q.burst_period <= charged_at + q.period;
+  std::int64_t rest = cost;
+  if (burst_first) rest -= std::min(cost, in_burst ? burst.at.used : q.burst);
+  rest -= expired ? std::min(rest, base.count) : s.remove(charged_at, rest);
+  const std::int64_t back = std::min(burst_first ? cost : rest, burst.at.used);
+  if (in_burst && back > 0) {
+    s.burst_index = burst.at.index;
+    s.burst_used = burst.at.used - back;
   }
   return peek(q, s, now, 0);
 }
 
 std::int64_t expires_at(const compiled& q, const log_state& s) noexcept {
-  std::int64_t end = s.size() > 0 ? s.at(s.size() - 1).tick + q.period : 0;
-  if (q.burst > 0 && s.burst_used > 0) {
-    end = std::max(end, window{s.burst_index, s.burst_used, false}.end(q.burst_period));
-  }
-  return end;
+  const std::int64_t base_end = s.size() > 0 ? s.at(s.size() - 1).tick + q.period : 0;
+  const std::int64_t burst_end =
+      q.burst > 0 && s.burst_used > 0 ? end_of(s.burst_index, 1, q.burst_period) : 0;
+  return std::max(base_end, burst_end);
 }
 
 verdict take_denied(const compiled& q, log_state& s, std::int64_t now, std::int64_t cost) {

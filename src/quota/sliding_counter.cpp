@@ -121,16 +121,14 @@ outcome refund(const compiled& q, const state& prior, std::int64_t now, std::int
 }
 
 std::int64_t expires_at(const compiled& q, const state& s) noexcept {
-  std::int64_t end = 0;
+  std::int64_t base_end = 0;
   if (s.w[1] > 0) {
-    end = (s.w[0] + 2) * q.period;
+    base_end = end_of(s.w[0], 2, q.period);
   } else if (s.w[2] > 0) {
-    end = (s.w[0] + 1) * q.period;
+    base_end = end_of(s.w[0], 1, q.period);
   }
-  if (q.burst > 0 && s.w[4] > 0) {
-    end = std::max(end, window{s.w[3], s.w[4], false}.end(q.burst_period));
-  }
-  return end;
+  const std::int64_t burst_end = q.burst > 0 && s.w[4] > 0 ? end_of(s.w[3], 1, q.burst_period) : 0;
+  return std::max(base_end, burst_end);
 }
 
 }  // namespace penstock::quotas::sliding_counter

@@ -24,6 +24,14 @@ struct window {
   }
 };
 
+// The end of the n-th window from `index`, for stored indexes of any value: a damaged one must not
+// overflow.
+[[nodiscard]] inline std::int64_t end_of(std::int64_t index, std::int64_t n,
+                                         std::int64_t period) noexcept {
+  const std::int64_t most = 2 * exact_max / period;
+  return (std::clamp(index, -most, most) + n) * period;
+}
+
 // The window as it is at `now`. One in which nothing is used is the current one.
 [[nodiscard]] inline window roll(std::int64_t index, std::int64_t used, std::int64_t now,
                                  std::int64_t period) noexcept {
