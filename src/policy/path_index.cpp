@@ -134,7 +134,7 @@ void path_index::find(std::string_view host, std::string_view path,
     }
   };
   visit_root(0);
-  if (hosts_.empty() || host.empty()) return;
+  if (hosts_.empty() || host.empty() || host.front() == '.') return;  // '.': no host, but a suffix
   if (const auto exact = hosts_.find(host); exact != hosts_.end()) visit_root(exact->second);
   if (!has_wildcard_hosts_) return;
   for (std::size_t dot = host.find('.', 1); dot != std::string_view::npos;
