@@ -1,0 +1,29 @@
+// The packed arguments of the scripts (scripts/prelude.lua reads them): every integer in 7 octets,
+// little-endian, because that holds what a double holds and saves Redis the parsing of decimals.
+// Pure; appends to memory that the caller reuses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <penstock/clock.hpp>
+
+#include "quota/charge.hpp"
+
+namespace penstock::store::redis {
+
+enum class request_kind : std::uint8_t {
+  take,
+  peek,   // decides and writes nothing
+  record  // charges as far as it fits, whatever the verdict
+};
+
+// `given`: the time to decide at instead of Redis' own; for tests.
+void append_check_args(std::string& out, std::span<const charge> charges, request_kind kind,
+                       std::optional<instant> given = {});
+void append_refund_args(std::string& out, std::span<const charge> charges, instant charged_at,
+                        std::optional<instant> given = {});
+
+}  // namespace penstock::store::redis

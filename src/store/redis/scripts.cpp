@@ -1,0 +1,76 @@
+#include "store/redis/scripts.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <openssl/evp.h>
+
+#include "store/redis/lua_parts.hpp"
+
+namespace penstock::store::redis {
+namespace {
+
+constexpr std::size_t algorithms = 5;
+constexpr std::size_t sets_of_algorithms = 1U << algorithms;
+constexpr unsigned all_algorithms = sets_of_algorithms - 1;
+
+unsigned bit(algorithm a) {
+  return 1U << static_cast<unsigned>(a);
+}
+
+std::string sha1_hex(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr);
+  constexpr char digits[] = "0123456789abcdef";
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) {
+    hex.push_back(digits[digest[i] >> 4U]);
+    hex.push_back(digits[digest[i] & 15U]);
+  }
+  return hex;
+}
+
+script assemble(unsigned set, std::string_view body) {
+  script s;
+  s.text = lua::prelude;
+  if ((set & (bit(algorithm::token_bucket) | bit(algorithm::leaky_bucket))) != 0) {
+    s.text += lua::schedule;
+  }
+  if ((set & bit(algorithm::token_bucket)) != 0) s.text += lua::token_bucket;
+  if ((set & bit(algorithm::leaky_bucket)) != 0) s.text += lua::leaky_bucket;
+  if ((set & (bit(algorithm::fixed_window) | bit(algorithm::sliding_window_log) |
+              bit(algorithm::sliding_window_counter))) != 0) {
+    s.text += lua::window;
+  }
+  if ((set & bit(algorithm::fixed_window)) != 0) s.text += lua::fixed_window;
+  if ((set & bit(algorithm::sliding_window_counter)) != 0) s.text += lua::sliding_window_counter;
+  if ((set & bit(algorithm::sliding_window_log)) != 0) s.text += lua::sliding_window_log;
+  s.text += body;
+  s.sha1 = sha1_hex(s.text);
+  return s;
+}
+
+std::array<script, sets_of_algorithms> assemble_checks() {
+  std::array<script, sets_of_algorithms> scripts;
+  for (unsigned set = 1; set < sets_of_algorithms; ++set) {
+    scripts[set] = assemble(set, lua::check);
+  }
+  return scripts;
+}
+
+}  // namespace
+
+const script& check_script(std::span<const charge> charges) {
+  static const std::array<script, sets_of_algorithms> scripts = assemble_checks();
+  unsigned set = 0;
+  for (const charge& c : charges) set |= bit(c.what->quota.source.kind);
+  return scripts[set];
+}
+
+const script& refund_script() {
+  static const script s = assemble(all_algorithms, lua::refund);
+  return s;
+}
+
+}  // namespace penstock::store::redis

@@ -1,0 +1,107 @@
+-- One batch in one step: store/decide.hpp in Lua. Answers the clock in microseconds and, per charge,
+-- admitted + 2 * never, remaining, retry, reset, next, delay; waits in ticks of the charge's quota.
+local states, charges = {}, {}
+for i = 1, #KEYS do
+  local c = {delay = 0}
+  local kind, how
+  kind, how, c.cost, c.tick, c.capacity, at = unpack('<BBi7i7i7', args, at)
+  c.shadow, c.only_check, c.count_denied = how % 2 == 1, how % 4 >= 2, how >= 4
+  c.algorithm = algorithms[kind]
+  c.algorithm.read(c)
+  c.now = floor(clock / c.tick)
+  local key = KEYS[i]
+  local s = states[key]
+  if not s and c.capacity > 0 then
+    s = fetch(key, c.algorithm)
+    s.charge = c
+    states[key] = s
+  end
+  c.state = s
+  charges[i] = c
+end
+
+-- Decides `cost` of charge c; the working copy changes only with `keep`.
+local function take(c, cost, keep)
+  if c.capacity == 0 then
+    c.admitted, c.never = cost == 0, cost > 0
+    c.left, c.retry, c.reset, c.next = 0, 0, 0, 0
+    return c.admitted
+  end
+  local s = c.state
+  c.algorithm.take(c, s, cost, keep)
+  if keep then s.charge = c end
+  return c.admitted
+end
+
+-- What fits of a refused charge: quota/apply.hpp in Lua.
+local function take_up_to_cap(c)
+  take(c, 0, false)
+  take(c, c.cost < c.left and c.cost or c.left, true)
+  if not take(c, c.cost, false) then take(c, c.cost, true) end
+  local never, retry = c.never, c.retry
+  take(c, 0, false)
+  c.admitted, c.never, c.retry, c.delay = false, never, retry, 0
+end
+
+local only = charges[1]
+if is_record then
+  for i = 1, #charges do take_up_to_cap(charges[i]) end
+elseif #charges == 1 and not only.only_check and not only.count_denied then
+  take(only, only.cost, true)  -- the same as below, in one pass
+else
+  local admitted = true
+  for i = 1, #charges do
+    local c = charges[i]
+    if not c.shadow and not take(c, c.cost, not c.only_check) then admitted = false end
+  end
+  if not admitted then
+    for _, s in pairs(states) do
+      if s.changed then
+        s.changed = false
+        s.algorithm.open(s)
+      end
+    end
+  end
+  for i = 1, #charges do
+    local c = charges[i]
+    local takes = admitted and not c.only_check
+    local denied = not c.shadow and not admitted and c.count_denied and not c.only_check
+    if denied then
+      take_up_to_cap(c)
+    else
+      if c.shadow then take(c, c.cost, takes) end
+      if c.admitted then
+        if not takes then take(c, 0, false) end
+      else
+        local never, left, retry, reset, next = c.never, c.left, c.retry, c.reset, c.next
+        -- What a refusal stores (a clamped clock, a converted rate) makes its retry hold. One that
+        -- was refused only on top of an earlier charge of this batch would be taken: not stored.
+        if not take(c, c.cost, false) then take(c, c.cost, true) end
+        c.admitted, c.delay = false, 0
+        c.never, c.left, c.retry, c.reset, c.next = never, left, retry, reset, next
+      end
+    end
+  end
+end
+
+if not is_peek then
+  for _, s in pairs(states) do
+    if s.changed then
+      s.algorithm.save(s.charge, s)
+    elseif s.present and s.charge.cost > 0 and call('PTTL', s.key) == -1 then
+      -- Somebody made the value permanent; it must not stay when its time is over.
+      local c = s.charge
+      call('PEXPIRE', s.key, ceil(s.algorithm.horizon(c) * c.tick / 1000) + spare_ms)
+    end
+  end
+end
+
+local answer = {clock}
+for i = 1, #charges do
+  local c = charges[i]
+  local n = 6 * i - 4
+  answer[n] = (c.admitted and 1 or 0) + (c.never and 2 or 0)
+  answer[n + 1], answer[n + 2], answer[n + 3] = c.left, c.retry, c.reset
+  answer[n + 4], answer[n + 5] = c.next, c.delay
+end
+return answer
