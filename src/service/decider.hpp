@@ -18,7 +18,13 @@ namespace penstock::service {
 
 enum class answer : std::uint8_t { ready, pending };
 
+class decider;
+
 struct exchange_context {
+  exchange_context() = default;
+  exchange_context(const exchange_context&) = delete;  // the store keeps its address while pending
+  exchange_context& operator=(const exchange_context&) = delete;
+
   // Set by the face before decide(); every view in it stays valid until the exchange is over.
   policy::request_view request;
   void (*on_decided)(exchange_context&) = nullptr;  // called once, only after answer::pending
@@ -29,11 +35,16 @@ struct exchange_context {
   policy::decision decision;
 
   // The decider's own; faces leave it alone.
+  struct owned_batch : store::batch {
+    exchange_context* owner = nullptr;
+  };
   std::shared_ptr<const policy::compiled_policy> policy;
+  policy::plan local_plan;  // the charges that this process decides while the store is away
   std::vector<verdict> verdicts;
-  store::batch batch;
-  std::vector<charge> later;
-  class decider* decided_by = nullptr;
+  std::vector<charge> failures;
+  owned_batch batch;
+  decider* decided_by = nullptr;
+  bool waiting = false;  // for the store
 };
 
 class decider {
