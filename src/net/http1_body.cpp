@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 
+#include "base/ascii.hpp"
 #include "net/http1.hpp"
 #include "net/http1_octets.hpp"
 
@@ -86,7 +87,7 @@ void body_reader::step_size(char c) noexcept {
       [[fallthrough]];
     case at::size_digits:
       if (is(c, octet::hex)) {
-        left_ = left_ << 4U | hex_value(c);
+        left_ = left_ << 4U | static_cast<unsigned>(ascii::hex_value(c));
         // As for Content-Length: sizes stay below 2^63 so that no sum of them overflows.
         const bool fits =
             left_ <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -255,7 +256,7 @@ void body_reader::step_trailer(char c) noexcept {
 void body_reader::match_trailer_name(char c) noexcept {
   for (std::size_t i = 0; i < forbidden_trailers.size(); ++i) {
     const std::string_view name = forbidden_trailers[i];
-    if (name_size_ >= name.size() || name[name_size_] != to_lower(c)) {
+    if (name_size_ >= name.size() || name[name_size_] != ascii::lower(c)) {
       candidates_ = static_cast<std::uint8_t>(candidates_ & ~(1U << i));
     }
   }

@@ -101,6 +101,11 @@ TEST(BodyReader, CapsExtensionsOfAllChunksTogether) {
   for (int i = 0; i < 3; ++i) text += chunk;
   EXPECT_TRUE(read(text + "0\r\n\r\n", 7).done);
   EXPECT_TRUE(read(text + chunk + chunk + "0\r\n\r\n", 7).bad);
+  const auto one = [](std::size_t n) {
+    return "1;" + std::string(n - 2, 'x') + "\r\na\r\n0\r\n\r\n";
+  };
+  EXPECT_TRUE(read(one(body_reader::extensions_max), 100).done);
+  EXPECT_TRUE(read(one(body_reader::extensions_max + 1), 100).bad);
   EXPECT_TRUE(read("1;x=\"" + std::string(body_reader::extensions_max, 'x'), 1000).bad);
 }
 

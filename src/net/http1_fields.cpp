@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/ascii.hpp"
 #include "net/http1.hpp"
 #include "net/http1_octets.hpp"
 
@@ -24,13 +25,13 @@ const char* parse_field_line(std::string_view line, space_before_colon space, fi
     const bool blank = line[colon] == ' ' || line[colon] == '\t';
     return blank ? "white space between field name and colon" : "a field name that is no token";
   }
-  out = {.name = line.substr(0, name_size), .value = trim_ows(line.substr(colon + 1))};
+  out = {.name = line.substr(0, name_size), .value = ascii::trim(line.substr(colon + 1))};
   return nullptr;
 }
 
 field_kind kind_of(std::string_view name) noexcept {
   const auto if_named = [name](std::string_view known, field_kind kind) {
-    return iequals(name, known) ? kind : field_kind::other;
+    return ascii::iequals(name, known) ? kind : field_kind::other;
   };
   switch (name.size()) {
     case 4:
@@ -75,9 +76,9 @@ const char* add_connection(message_facts& facts, std::string_view value) noexcep
   while (next_member(value, member)) {
     if (member.empty()) continue;
     if (!is_token(member)) return "a Connection option that is no token";
-    if (iequals(member, "close")) {
+    if (ascii::iequals(member, "close")) {
       facts.close = true;
-    } else if (iequals(member, "keep-alive")) {
+    } else if (ascii::iequals(member, "keep-alive")) {
       facts.keep_alive = true;
     } else {
       switch (kind_of(member)) {
@@ -106,7 +107,7 @@ const char* message_facts::add(field_kind kind, std::string_view value) noexcept
       return add_connection(*this, value);
     case field_kind::transfer_encoding:
       if (chunked) return "more than one Transfer-Encoding";
-      if (!iequals(value, "chunked")) return "a Transfer-Encoding other than chunked";
+      if (!ascii::iequals(value, "chunked")) return "a Transfer-Encoding other than chunked";
       chunked = true;
       return nullptr;
     case field_kind::upgrade:
@@ -129,7 +130,7 @@ bool hop_by_hop(std::string_view name) noexcept {
   static constexpr std::array<std::string_view, 8> names = {
       "connection", "keep-alive", "proxy-connection",  "te",
       "trailer",    "upgrade",    "transfer-encoding", "http2-settings"};
-  return std::ranges::any_of(names, [name](std::string_view n) { return iequals(n, name); });
+  return std::ranges::any_of(names, [name](std::string_view n) { return ascii::iequals(n, name); });
 }
 
 bool named_in_connection(field_list fields, std::string_view name) noexcept {
@@ -138,7 +139,7 @@ bool named_in_connection(field_list fields, std::string_view name) noexcept {
     std::string_view rest = f.value;
     std::string_view member;
     while (next_member(rest, member)) {
-      if (!member.empty() && iequals(member, name)) return true;
+      if (!member.empty() && ascii::iequals(member, name)) return true;
     }
   }
   return false;

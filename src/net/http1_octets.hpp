@@ -1,5 +1,5 @@
-// The octet classes of HTTP/1 and URI grammar in one 256-entry table, and the few string helpers
-// that all of the HTTP/1 code shares. Pure and constexpr, safe from any thread.
+// The octet classes of HTTP/1 and URI grammar in one 256-entry table, and what the HTTP/1 code says
+// in terms of them. Pure and constexpr, safe from any thread.
 // Source: RFC 9110 5.5, 5.6.2; RFC 3986 2 and 3.2.2.
 #pragma once
 
@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "base/ascii.hpp"
 
 namespace penstock::net::http1 {
 
@@ -78,39 +80,13 @@ inline constexpr std::array<std::uint8_t, 256> octet_table = make_octet_table();
   return span_of(s, octet::value) == s.size();
 }
 
-// The value of a hexadecimal digit; precondition: is(c, octet::hex).
-[[nodiscard]] constexpr unsigned hex_value(char c) noexcept {
-  return c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>((c | 0x20) - 'a') + 10U;
-}
-
-[[nodiscard]] constexpr char to_lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-
-// ASCII case-insensitive equality; no locale.
-[[nodiscard]] constexpr bool iequals(std::string_view a, std::string_view b) noexcept {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (to_lower(a[i]) != to_lower(b[i])) return false;
-  }
-  return true;
-}
-
-// Without leading and trailing SP and HTAB.
-[[nodiscard]] constexpr std::string_view trim_ows(std::string_view s) noexcept {
-  const auto ows = [](char c) { return c == ' ' || c == '\t'; };
-  while (!s.empty() && ows(s.front())) s.remove_prefix(1);
-  while (!s.empty() && ows(s.back())) s.remove_suffix(1);
-  return s;
-}
-
 // Takes the first member, trimmed and perhaps empty, off a comma-separated list of tokens. Not for
 // fields whose members may hold quoted strings. Returns false when nothing is left.
 [[nodiscard]] constexpr bool next_member(std::string_view& rest,
                                          std::string_view& member) noexcept {
   if (rest.empty()) return false;
   const std::size_t comma = rest.find(',');
-  member = trim_ows(rest.substr(0, comma));
+  member = ascii::trim(rest.substr(0, comma));
   rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
   return true;
 }

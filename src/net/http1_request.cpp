@@ -1,3 +1,4 @@
+#include "base/ascii.hpp"
 #include "net/http1.hpp"
 #include "net/http1_fields.hpp"
 #include "net/http1_octets.hpp"
@@ -64,7 +65,7 @@ struct request_fields {
       return nullptr;
     }
     if (kind == field_kind::expect) {
-      (iequals(f.value, "100-continue") ? expects_continue : expects_other) = true;
+      (ascii::iequals(f.value, "100-continue") ? expects_continue : expects_other) = true;
       return nullptr;
     }
     return facts.add(kind, f.value);

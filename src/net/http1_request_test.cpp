@@ -194,6 +194,39 @@ TEST(RequestParser, ExpectsContinueOnlyAheadOfABody) {
   EXPECT_FALSE(parse(head + "\r\n").head.expect_continue);
 }
 
+// HTTP/1.0 has no expectations: the field is ignored there, whatever it says (RFC 9110 10.1.1).
+TEST(RequestParser, IgnoresExpectationsOfHttp10) {
+  for (const char* value : {"100-continue", "200-ok"}) {
+    const parsed p =
+        parse("POST / HTTP/1.0\r\nContent-Length: 1\r\nExpect: " + std::string(value) + "\r\n\r\n");
+    EXPECT_EQ(p.status, parse_status::complete) << value;
+    EXPECT_FALSE(p.head.expect_continue) << value;
+  }
+}
+
+// A parser serves all messages of a connection, one after another.
+TEST(RequestParser, StartsAfreshAfterReset) {
+  request_parser parser;
+  request_head head;
+  ASSERT_EQ(parser.parse("POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n", head),
+            parse_status::complete);
+  parser.reset();
+  EXPECT_FALSE(parser.started());
+  ASSERT_EQ(parser.parse("GET /second?q HTTP/1.1\r\nHost: b\r\n\r\n", head),
+            parse_status::complete);
+  EXPECT_EQ(head.path, "/second");
+  EXPECT_EQ(head.authority, "b");
+  EXPECT_EQ(head.body, framing::none);
+  EXPECT_EQ(head.content_length, 0U);
+  EXPECT_EQ(head.fields.size(), 1U);
+  parser.reset();
+  EXPECT_EQ(parser.parse("BAD\r\n", head), parse_status::bad);
+  parser.reset();
+  EXPECT_EQ(parser.parse("OPTIONS * HTTP/1.0\r\n\r\n", head), parse_status::complete);
+  EXPECT_FALSE(head.has_query);
+  EXPECT_EQ(head.authority, "");
+}
+
 // The bounds hold to the octet, whether the excess has arrived or not.
 TEST(RequestParser, EnforcesItsLimitsToTheOctet) {
   const limits l{.request_line_max = 20, .head_max = 60, .fields_max = 3};
@@ -238,6 +271,21 @@ TEST(RequestParser, GivesViewsIntoTheLastBuffer) {
   }
   parser.reset();
   EXPECT_FALSE(parser.started());
+}
+
+// The vector of fields is the only memory that grows; a kept-alive connection must reuse it.
+TEST(RequestParser, ReusesTheFieldVector) {
+  request_parser parser;
+  request_head head;
+  const std::string text = "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\n\r\n";
+  ASSERT_EQ(parser.parse(text, head), parse_status::complete);
+  const field* const first = head.fields.data();
+  EXPECT_EQ(head.fields.capacity(), 3U);
+  for (int i = 0; i < 3; ++i) {
+    parser.reset();
+    ASSERT_EQ(parser.parse(text, head), parse_status::complete);
+    EXPECT_EQ(head.fields.data(), first);
+  }
 }
 
 // Names with '_' reach the gateway as they are, which drops them by this helper.

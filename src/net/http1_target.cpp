@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 
+#include "base/ascii.hpp"
 #include "net/http1.hpp"
 #include "net/http1_octets.hpp"
 
@@ -12,7 +13,7 @@ namespace penstock::net::http1 {
 
 namespace {
 
-bool is_control(unsigned octet) noexcept {
+bool is_control(int octet) noexcept {
   return octet < 0x20 || octet == 0x7f;
 }
 
@@ -21,7 +22,7 @@ bool all_or_escaped(std::string_view s, std::uint8_t cls) noexcept {
   for (std::size_t i = span_of(s, cls); i < s.size(); i += 3 + span_of(s.substr(i + 3), cls)) {
     if (s[i] != '%' || s.size() - i < 3) return false;
     if (!is(s[i + 1], octet::hex) || !is(s[i + 2], octet::hex)) return false;
-    if (is_control(hex_value(s[i + 1]) * 16U + hex_value(s[i + 2]))) return false;
+    if (is_control(ascii::hex_value(s[i + 1]) * 16 + ascii::hex_value(s[i + 2]))) return false;
   }
   return true;
 }
@@ -45,7 +46,8 @@ bool is_port(std::string_view s) noexcept {
 std::string_view after_scheme(std::string_view target) noexcept {
   for (const std::string_view scheme :
        {std::string_view("http://"), std::string_view("https://")}) {
-    if (iequals(target.substr(0, scheme.size()), scheme)) return target.substr(scheme.size());
+    if (ascii::iequals(target.substr(0, scheme.size()), scheme))
+      return target.substr(scheme.size());
   }
   return {};
 }
