@@ -84,6 +84,17 @@ TEST(Bounds, AreReachedAndNotPassed) {
   }
 }
 
+// The queue's line of the same table: however hard it is hammered, 60 starts in any 60 s.
+TEST(Bounds, QueueStartsAtItsRate) {
+  subject s{{.kind = leaky_bucket, .count = 60, .period = 60s, .queue = 30}};
+  std::vector<admission> starts;
+  for (instant t = start; t < start + 150s; t += 50ms) {
+    const verdict v = s.take(t, 1);
+    if (v.admitted) starts.push_back({t + v.delay, 1});
+  }
+  EXPECT_EQ(most_within(starts, 60s, false), 60);
+}
+
 // The tight bound of the counter, 2 * count - 1, for every small count.
 TEST(Bounds, CounterNeverAdmitsTwiceTheLimit) {
   for (const std::int64_t count : {1, 2, 3, 5, 10, 60}) {

@@ -274,5 +274,28 @@ TEST(Algorithms, ReadDamagedStatesAsSomethingBounded) {
   }
 }
 
+// The worked examples of docs/algorithms.md that no vector holds.
+TEST(Documentation, CounterWeighsThePreviousWindow) {
+  subject s{{.kind = sliding_window_counter, .count = 50, .period = 60s}};
+  (void)s.take(start + 30s, 42);
+  EXPECT_EQ(s.peek(start + 75s, 0).remaining, 18);
+}
+
+TEST(Documentation, BucketNamesTheRestOfTheWait) {
+  subject s{{.count = 10, .period = 1s, .burst = 20}};
+  EXPECT_TRUE(s.take(start, 20).admitted);
+  EXPECT_EQ(s.take(start + 30ms, 1).retry_after, 70ms);
+}
+
+TEST(Documentation, BurstAddsToTheRate) {
+  subject s{{.kind = fixed_window, .count = 3, .period = 1s, .burst = 2, .burst_window = 10s}};
+  EXPECT_TRUE(s.take(start, 5).admitted);
+  for (int i = 1; i < 10; ++i) {
+    EXPECT_TRUE(s.take(start + i * 1s, 3).admitted);
+    EXPECT_FALSE(s.take(start + i * 1s, 1).admitted);
+  }
+  EXPECT_TRUE(s.take(start + 10s, 5).admitted);
+}
+
 }  // namespace
 }  // namespace penstock::quotas::testdata

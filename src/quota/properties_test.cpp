@@ -232,5 +232,32 @@ TEST(Algorithms, RefundNoMoreThanWasTaken) {
   });
 }
 
+// A limit means the same on every day: shifted by whole windows, a schedule gets the same answers.
+TEST(Algorithms, AnswerTheSameAtAnyTime) {
+  for (const quota& q : quotas()) {
+    dice d{7};
+    const duration shift = 3 * 1'000'003 * q.period;
+    subject here{q};
+    subject there{q};
+    instant now = start;
+    for (int i = 0; i < 60; ++i) {
+      now += duration{d.roll(-q.period.count() / 8, q.period.count() / 2)};
+      const std::int64_t cost = d.roll(0, 4);
+      ASSERT_EQ(here.take(now, cost), there.take(now + shift, cost)) << describe(q) << " " << i;
+    }
+  }
+}
+
+// Whoever raises a limit must not see clients refused because of it.
+TEST(RateChange, TakesNothingAwayWhenRaised) {
+  for_each_quota(20, [](subject& s, instant now, dice& d) {
+    const std::int64_t before = s.peek(now, 0).remaining;
+    quota more = s.q().source;
+    more.count *= d.roll(2, 50);
+    s.change(more);
+    EXPECT_GE(s.peek(now, 0).remaining, before);
+  });
+}
+
 }  // namespace
 }  // namespace penstock::quotas::testdata
