@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <vector>
 
 #include "net/http1_reference.hpp"
 #include "net/http1_test_support.hpp"
@@ -43,6 +44,14 @@ std::string lower(std::string_view s) {
   return out;
 }
 
+// An intermediary drops what Connection names; that must never be a framing or routing field.
+bool keeps_framing(const owned_head& head) {
+  std::vector<field> fields;
+  for (const auto& [name, value] : head.fields) fields.push_back({.name = name, .value = value});
+  return !named_in_connection(fields, "host") && !named_in_connection(fields, "content-length") &&
+         !named_in_connection(fields, "transfer-encoding");
+}
+
 // The framing rules, told over the list of fields and nothing else.
 std::string broken_rule(const owned_head& head, bool request) {
   std::size_t hosts = 0;
@@ -67,6 +76,7 @@ std::string broken_rule(const owned_head& head, bool request) {
     if (known == "transfer-encoding" && lower(value) != "chunked") return "coding";
   }
   if (lengths + codings > 1 || (codings == 1 && head.version_minor == 0)) return "framing";
+  if (!keeps_framing(head)) return "connection options";
   if (!request) return {};
   if (hosts > 1 || (hosts == 0 && head.version_minor == 1)) return "host";
   const framing want = codings == 1   ? framing::chunked
