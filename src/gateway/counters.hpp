@@ -1,0 +1,52 @@
+// What a gateway counts. Each loop writes its own set; anyone may read and add them up. A reader
+// sees each figure whole, but not all of one moment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace penstock::gateway {
+
+// One writer, any reader: an increment without a locked instruction.
+class count {
+ public:
+  void operator++() noexcept { add(1); }
+  void operator--() noexcept { add(static_cast<std::uint64_t>(-1)); }
+  void add(std::uint64_t n) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t get() const noexcept {
+    return value_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+struct loop_counters {
+  count connections;           // clients connected now
+  count accepted;              // clients, ever
+  count accept_pauses;         // times that accepting stopped for want of descriptors
+  count requests;              // heads that were complete and well-formed
+  count malformed;             // heads or bodies that were not: 400, 413, 414, 417, 431, 501, 505
+  count refused;               // answered by the policy
+  count in_flight;             // at an upstream now
+  count forwarded;             // sent to an upstream, ever
+  count overloaded;            // 503 because in_flight_max was reached
+  count upstream_connections;  // open now
+  count upstream_errors;       // 502
+  count upstream_timeouts;     // 504
+  count retries;
+  count clients_gone;  // left before their answer was complete
+  count clients_cut;   // deadline missed: head, body, reading the answer
+};
+
+// The sum over all loops.
+struct gateway_counts {
+  std::uint64_t connections = 0, accepted = 0, accept_pauses = 0, requests = 0, malformed = 0,
+                refused = 0, in_flight = 0, forwarded = 0, overloaded = 0, upstream_connections = 0,
+                upstream_errors = 0, upstream_timeouts = 0, retries = 0, clients_gone = 0,
+                clients_cut = 0;
+};
+
+}  // namespace penstock::gateway

@@ -1,0 +1,60 @@
+// The reverse proxy as the composition root sees it: open the sockets, run on the given loops,
+// drain, stop. One worker per loop; they share nothing but the options.
+//
+// All functions may be called from any thread but the loops' own; the loops must be running from
+// start() until stop() has returned.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <penstock/result.hpp>
+
+#include "gateway/counters.hpp"
+#include "gateway/options.hpp"
+#include "net/loop.hpp"
+#include "service/decider.hpp"
+
+namespace penstock::gateway {
+
+class gateway {
+ public:
+  // A loop and who decides on it.
+  struct place {
+    net::loop* loop = nullptr;
+    service::decider* decider = nullptr;
+  };
+
+  // Opens every address and resolves every upstream. The places must outlive the gateway.
+  // Errors: io or invalid_config, in words for a person.
+  static result<std::unique_ptr<gateway>> open(const gateway_options& options,
+                                               std::vector<place> places);
+  ~gateway();  // stops, if stop() was not called
+  gateway(const gateway&) = delete;
+  gateway& operator=(const gateway&) = delete;
+
+  // The addresses listened on, with their real ports, in the order of the options.
+  [[nodiscard]] const std::vector<std::string>& addresses() const noexcept;
+  // The same, parsed.
+  [[nodiscard]] const std::vector<net::endpoint>& endpoints() const noexcept;
+
+  void start();
+
+  // No new connections; requests under way finish, with `Connection: close`. Calls `drained` once,
+  // on some loop's thread, when the last client has gone or options.drain_timeout has passed.
+  void drain(std::function<void()> drained);
+
+  // Closes everything and waits until it is closed.
+  void stop();
+
+  [[nodiscard]] gateway_counts counts() const;
+
+ private:
+  struct state;
+  explicit gateway(std::unique_ptr<state> s);
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace penstock::gateway

@@ -1,0 +1,64 @@
+// What a gateway is told: addresses, bounds and deadlines, with defaults in place. Plain values of
+// the standard library; the composition root fills them from the configuration.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "net/endpoint.hpp"
+
+namespace penstock::gateway {
+
+struct upstream_options {
+  net::endpoint where{};
+  std::string
+      authority{};  // Host for requests that carry none (HTTP/1.0); empty: the endpoint's text
+};
+
+struct gateway_options {
+  using milliseconds = std::chrono::milliseconds;
+
+  std::vector<net::endpoint> listen;        // at least one
+  std::vector<upstream_options> upstreams;  // at least one; served in turn
+
+  // Bounds of one request. Above: 414, 431, 431, 413.
+  std::size_t request_line_max = 8U << 10U;
+  std::size_t head_max = 16U << 10U;  // at most 60 KiB
+  std::size_t fields_max = 100;
+  std::uint64_t body_max = UINT64_MAX;
+
+  // A client's deadlines; all are absolute for their phase, so octets that trickle in do not help.
+  milliseconds head_timeout{10'000};  // from the first octet of a request to the end of its head
+  milliseconds body_grace{20'000};    // a body may take this long …
+  std::uint32_t body_rate_min = 500;  // … plus a second for each so many octets
+  milliseconds idle_timeout{60'000};  // a kept connection without a request
+  milliseconds write_grace{20'000};   // the same two for what the client must read while we wait
+  std::uint32_t write_rate_min = 500;
+  milliseconds linger_timeout{2'000};   // after an early answer: wait for the client's close …
+  std::size_t linger_max = 64U << 10U;  // … and drop at most so many octets
+
+  // An upstream's deadlines.
+  milliseconds connect_timeout{5'000};
+  milliseconds response_timeout{60'000};  // to the head of the answer, and between two of its reads
+  milliseconds continue_timeout{1'000};   // then we answer Expect: 100-continue ourselves
+  milliseconds tunnel_timeout{3'600'000};  // an upgraded connection on which nothing moves
+
+  // Upstream connections kept for the next request, per loop and upstream.
+  std::size_t kept_upstream_max = 256;
+  milliseconds kept_upstream_timeout{4'000};  // below the 5 s after which common servers close
+  // Failures in a row after which an upstream is left out, for 1 s, 2 s … 30 s, while others work.
+  std::uint32_t failures_until_down = 3;
+
+  std::size_t connections_max = 0;  // clients, all loops together; 0: from the descriptor limit
+  std::size_t in_flight_max = 0;    // requests at upstreams, all loops together; 503 above; 0: none
+  int backlog = 4096;
+  bool share_port = false;  // other processes may listen on the same port
+
+  std::string via = "penstock";  // name in Via
+  milliseconds drain_timeout{30'000};
+};
+
+}  // namespace penstock::gateway
