@@ -155,12 +155,12 @@ def test_errors_at_start_can_be_acted_on(tmp_path, started, upstream):
     bad.write_text("version: 1\nlimits:\n  - { name: a, key: adress, rate: 10/s }\n  - { name: b, key: address, rat: 1/s }\n")
     code, out, err = harness.run("serve", "-c", str(bad))
     assert code == 2
-    assert f"{bad}:3:" in err and "did you mean 'address'" in err
-    assert f"{bad}:4:" in err and "did you mean 'rate'" in err
+    assert f"{bad}:3:" in err and 'did you mean "address"' in err
+    assert f"{bad}:4:" in err and 'did you mean "rate"' in err
     code, out, err = harness.run("serve", "-c", str(tmp_path / "none.yaml"))
     assert code == 2 and "none.yaml" in err
     code, out, err = harness.run("serve", "--limit", "address 10/s brust 3")
-    assert code == 2 and "did you mean 'burst'" in err
+    assert code == 2 and 'unknown algorithm "brust"' in err and 'hint:' in err
     taken = started(harness.Penstock(POLICY, upstream=upstream.port))
     code, out, err = harness.run("serve", "--listen", f"127.0.0.1:{taken.port}", "--upstream", "http://127.0.0.1:9")
     assert code == 1 and "in use" in err and str(taken.port) in err
@@ -206,8 +206,9 @@ def test_node_and_nginx_upstreams(started, tmp_path):
     port = harness.free_port()
     (tmp_path / "logs").mkdir()
     (tmp_path / "page.txt").write_text("x" * 100_000)
+    user = "user root; " if os.getuid() == 0 else ""  # its workers must read a private folder
     (tmp_path / "nginx.conf").write_text(
-        f"daemon off; error_log {tmp_path}/logs/error.log; pid {tmp_path}/nginx.pid;\n"
+        f"daemon off; {user}error_log {tmp_path}/logs/error.log; pid {tmp_path}/nginx.pid;\n"
         "events { worker_connections 64; }\n"
         f"http {{ access_log off; client_body_temp_path {tmp_path}/b; proxy_temp_path {tmp_path}/p;\n"
         f"  fastcgi_temp_path {tmp_path}/f; uwsgi_temp_path {tmp_path}/u; scgi_temp_path {tmp_path}/s;\n"

@@ -1,0 +1,33 @@
+#include <cstdio>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "config/issue.hpp"
+#include "config/lint.hpp"
+#include "config/load.hpp"
+
+namespace penstock::cli {
+
+int check_command(const std::vector<std::string>& files) {
+  int code = exit_fine;
+  for (const auto& file : files) {
+    auto loaded = config::load_file(file);
+    if (loaded.ok()) {
+      auto lints = config::lint(loaded.value);
+      loaded.issues.insert(loaded.issues.end(), lints.begin(), lints.end());
+      config::sort_by_place(loaded.issues);
+    }
+    for (auto& one : loaded.issues) one.file = file;
+    std::fputs(config::format(loaded.issues, loaded.source).c_str(), stderr);
+    std::size_t errors = 0;
+    for (const auto& one : loaded.issues) errors += one.level == config::severity::error ? 1U : 0U;
+    const std::size_t warnings = loaded.issues.size() - errors;
+    if (errors > 0) code = exit_usage;
+    std::printf("%s: %s (%zu limits, %zu errors, %zu warnings)\n", file.c_str(),
+                errors > 0 ? "not usable" : "fine", loaded.value.policy.limits.size(), errors,
+                warnings);
+  }
+  return code;
+}
+
+}  // namespace penstock::cli

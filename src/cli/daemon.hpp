@@ -1,0 +1,29 @@
+// The composition root: builds store, policy, loops, services and faces from a configuration, runs
+// them until a signal says stop. The only place that makes clocks and random secrets.
+#pragma once
+
+#include <memory>
+
+#include <penstock/result.hpp>
+
+#include "config/config.hpp"
+
+namespace penstock::cli {
+
+class daemon {
+ public:
+  // Opens everything; nothing is served yet. Errors: invalid_config, io, each a sentence that says
+  // what to do. Blocks SIGTERM, SIGINT and SIGHUP for the process's threads.
+  static result<std::unique_ptr<daemon>> open(config::config settings);
+  ~daemon();
+
+  // Serves until SIGTERM or SIGINT, then finishes what is in flight; a second signal ends at once.
+  void run();
+
+ private:
+  struct parts;
+  explicit daemon(std::unique_ptr<parts> p);
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace penstock::cli

@@ -1,0 +1,40 @@
+#include "cli/gateway_settings.hpp"
+
+#include <chrono>
+
+namespace penstock::cli {
+namespace {
+
+std::chrono::milliseconds milliseconds(duration d) {
+  return std::chrono::ceil<std::chrono::milliseconds>(d);
+}
+
+}  // namespace
+
+result<gateway::gateway_options> gateway_settings(const config::gateway_config& c) {
+  if (c.upstreams.empty()) {
+    return error{errc::invalid_config,
+                 "nothing to serve: name the API to protect with --upstream http://HOST:PORT or "
+                 "gateway.upstream in the file"};
+  }
+  gateway::gateway_options o;
+  const auto listen = c.listen.value_or(config::listen_address{.host = "127.0.0.1", .port = 8080});
+  o.listen.push_back({.host = listen.host, .port = listen.port, .unix_path = listen.unix_path});
+  for (const auto& url : c.upstreams) {
+    o.upstreams.push_back(
+        {.where = {.host = url.at.host, .port = url.at.port, .unix_path = url.unix_path},
+         .authority = url.unix_path.empty() ? config::to_text(url.at) : "localhost"});
+  }
+  o.request_line_max = static_cast<std::size_t>(c.max_request_line);
+  o.head_max = static_cast<std::size_t>(c.max_head);
+  o.fields_max = static_cast<std::size_t>(c.max_fields);
+  if (c.max_body != config::unlimited_bytes) o.body_max = static_cast<std::uint64_t>(c.max_body);
+  o.head_timeout = milliseconds(c.head_timeout);
+  o.body_grace = milliseconds(c.body_timeout);
+  o.idle_timeout = milliseconds(c.idle_timeout);
+  o.connect_timeout = milliseconds(c.connect_timeout);
+  o.response_timeout = milliseconds(c.response_timeout);
+  return o;
+}
+
+}  // namespace penstock::cli
