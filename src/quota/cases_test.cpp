@@ -64,6 +64,13 @@ TEST(TokenBucket, KeepsABurstBelowTheRate) {
   }
 }
 
+// After a step back the bucket is empty, not emptier: the clamp holds to the fraction of a tick.
+TEST(TokenBucket, IsAtMostEmptyAfterAStepBack) {
+  subject s{{.count = 3, .period = 1s}};
+  (void)s.take(start, 1);
+  EXPECT_EQ(s.take(start - 666'667us, 1).reset_after, 1s);
+}
+
 // Rates too fast for one unit per tick are counted in fractions, not rounded to nothing.
 TEST(TokenBucket, CountsRatesAboveOneUnitPerTick) {
   subject s{{.count = 1'000'000'000, .period = 1s}};
