@@ -13,7 +13,8 @@ namespace {
 using octets4 = std::array<std::uint8_t, 4>;
 using octets16 = std::array<std::uint8_t, 16>;
 
-constexpr std::size_t longest_text = 39;
+// An IPv6 text has at most 39 characters; room for eight groups with a separator of two each.
+constexpr std::size_t text_room = 8 * (2 + 4);
 
 std::optional<octets4> parse_v4(std::string_view s) noexcept {
   octets4 out{};
@@ -104,9 +105,18 @@ char* write_v4(char* p, char* end, const octets16& o) noexcept {
   return p;
 }
 
+char* write_group(char* p, unsigned group) noexcept {
+  constexpr char digits[] = "0123456789abcdef";
+  if (group > 0xfff) *p++ = digits[group >> 12];
+  if (group > 0xff) *p++ = digits[group >> 8 & 15];
+  if (group > 0xf) *p++ = digits[group >> 4 & 15];
+  *p++ = digits[group & 15];
+  return p;
+}
+
 // RFC 5952: lower case, no leading zeros, the longest (first) run of two or more zero groups as
 // "::".
-char* write_v6(char* p, char* end, const octets16& o) noexcept {
+char* write_v6(char* p, const octets16& o) noexcept {
   std::array<unsigned, 8> groups{};
   for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = o[2 * i] * 256U + o[2 * i + 1];
   std::size_t best = groups.size();
@@ -128,7 +138,7 @@ char* write_v6(char* p, char* end, const octets16& o) noexcept {
       continue;
     }
     if (i > 0 && i != best + best_length) *p++ = ':';
-    p = std::to_chars(p, end, groups[i], 16).ptr;
+    p = write_group(p, groups[i]);
   }
   return p;
 }
@@ -182,10 +192,10 @@ std::string address::to_string() const {
 }
 
 void address::append_to(std::string& out) const {
-  std::array<char, longest_text + 1> text;
+  std::array<char, text_room> text;
   char* const end = text.data() + text.size();
   const char* const last =
-      v4_ ? write_v4(text.data(), end, octets_) : write_v6(text.data(), end, octets_);
+      v4_ ? write_v4(text.data(), end, octets_) : write_v6(text.data(), octets_);
   out.append(text.data(), static_cast<std::size_t>(last - text.data()));
 }
 

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace penstock::policy {
 
 namespace {
 
 error not_a_network(std::string_view text) {
-  return {errc::invalid_config, "'" + std::string(text) +
-                                    "' is not an address or network; write 10.0.0.0/8, fd00::/8 or "
-                                    "203.0.113.9"};
+  std::string why = "'";
+  why.append(text).append(
+      "' is not an address or network; write 10.0.0.0/8, fd00::/8 or 203.0.113.9");
+  return {errc::invalid_config, std::move(why)};
 }
 
 // The network's last address: every bit after the prefix set.

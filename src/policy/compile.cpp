@@ -89,7 +89,7 @@ std::optional<std::uint32_t> plan_table::of_user(std::string_view user) const no
 
 result<std::uint64_t> policy_impl::method_bit(const std::string& method) {
   if (!is_token(method)) {
-    return error{errc::invalid_config, "match.method: '" + method + "' is no method"};
+    return error{errc::invalid_config, "match.method: not a method: " + method};
   }
   auto at = std::find(methods_.begin(), methods_.end(), method);
   if (at == methods_.end()) {
@@ -276,6 +276,11 @@ result<bool> policy_impl::build(const policy_spec& spec, const side_tables& tabl
   responses_ = spec.responses;
   if (auto ok = check_prefixes(spec.client); !ok) return ok;
   if (auto ok = check_header_names(spec.responses.names); !ok) return ok;
+  line_starts_ = spec.responses.names;
+  for (std::string* name :
+       {&line_starts_.limit, &line_starts_.remaining, &line_starts_.reset, &line_starts_.window}) {
+    if (!name->empty()) name->append(": ");
+  }
   auto trusted = address_set::parse(spec.client.trusted_proxies);
   if (!trusted) return trusted.error();
   trusted_ = *std::move(trusted);

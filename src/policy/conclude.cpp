@@ -12,9 +12,10 @@ constexpr std::string_view reason_missing_key = "missing_key";
 constexpr std::string_view reason_banned = "banned";
 constexpr std::size_t labels_max = 64;
 
-void append_line(std::string& out, std::string_view name, std::int64_t value) {
-  if (name.empty()) return;  // switched off by an empty name
-  out.append(name).append(": ");
+// `start`: "Name: ", or empty for a header that is switched off.
+void append_line(std::string& out, std::string_view start, std::int64_t value) {
+  if (start.empty()) return;
+  out.append(start);
   append_field_integer(out, value);
   out.append("\r\n");
 }
@@ -100,8 +101,7 @@ void policy_impl::append_ietf(const plan& plan, std::span<const verdict> verdict
   before = "\r\nRateLimit: ";
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (plan.charges[i].as == role::shadow) continue;
-    out.append(before).append(window_of(plan.limit_of[i], *plan.charges[i].what).item_name);
-    out.append(";r=");
+    out.append(before).append(window_of(plan.limit_of[i], *plan.charges[i].what).item);
     append_field_integer(out, verdicts[i].remaining);
     out.append(";t=");
     append_field_integer(out, ceil_seconds(verdicts[i].next_after));
@@ -117,7 +117,7 @@ void policy_impl::append_rate_headers(const plan& plan, std::span<const verdict>
     const verdict& v = verdicts[s.reported];
     if (responses_.x_ratelimit) {
       const window& w = window_of(plan.limit_of[s.reported], *plan.charges[s.reported].what);
-      const header_names& names = responses_.names;
+      const header_names& names = line_starts_;
       append_line(out.headers, names.limit, v.limit);
       append_line(out.headers, names.remaining, v.remaining);
       append_line(out.headers, names.reset, epoch_seconds(decided_at + v.reset_after));
@@ -140,7 +140,7 @@ void policy_impl::refuse(const request_view& request, std::uint32_t limit, const
                          decision& out) const {
   out.what = outcome::deny;
   out.reported = limit;
-  if (what.retry_after) append_line(out.headers, "Retry-After", *what.retry_after);
+  if (what.retry_after) append_line(out.headers, "Retry-After: ", *what.retry_after);
   out.headers.append("Cache-Control: no-store\r\n");
   responders_[limits_[limit].response].write(request.fields, what, out);
 }

@@ -127,6 +127,7 @@ class policy_impl final : public compiled_policy {
   std::vector<exempt_rule> exempt_;
   std::vector<std::string> untrusted_fields_;
   responses_spec responses_;
+  header_names line_starts_;  // "X-RateLimit-Limit: "; empty: not sent
   plan_table plans_;
 
   path_index index_;

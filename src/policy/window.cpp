@@ -44,7 +44,7 @@ std::string period_text(duration period) {
 // The time in which all `capacity` units come back: `q` units per `w` seconds is then what a client
 // may really use in the long run, also for a bucket that holds more than one period's count.
 duration advertised_window(const quotas::compiled& c) noexcept {
-  if (c.unit_num == 0) return c.source.period;
+  if (c.capacity == 0 || c.unit_num == 0) return c.source.period;
   const std::int64_t ticks = mul_div_floor(c.capacity, c.unit_num, c.unit_den);
   return duration{mul_div_floor(ticks, c.tick_us, 1)};
 }
@@ -67,8 +67,8 @@ result<window> make_window(std::string_view limit, const quota& q, bool one_of_s
   window w;
   w.what = {counter_id(limit, q), *std::move(compiled), count_denied};
   w.label = one_of_several ? std::string(limit) + "/" + period_text(q.period) : std::string(limit);
-  w.item_name = "\"" + w.label + "\"";
-  w.policy_item = w.item_name + ";q=";
+  w.item.append("\"").append(w.label).append("\";r=");
+  w.policy_item.append("\"").append(w.label).append("\";q=");
   append_field_integer(w.policy_item, w.what.quota.capacity);
   const duration advertised = advertised_window(w.what.quota);
   if (advertised >= duration{1'000'000}) {

@@ -15,7 +15,7 @@ struct window {
   counter what;
   std::string label;        // the limit's name; "name/1h" when the limit has several windows
   std::string policy_item;  // "\"name\";q=100;w=60"
-  std::string item_name;    // "\"name\""
+  std::string item;         // "\"name\";r="
   std::int64_t period_seconds = 0;  // 0: shorter than a second
 };
 
