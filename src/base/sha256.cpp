@@ -1,36 +1,23 @@
 #include "base/sha256.hpp"
 
+// The SHA256_* calls are deprecated in favour of EVP, but in OpenSSL 3.0 every digest by EVP
+// allocates its state on the heap, reused context or not, and the request path must not allocate.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <cstdlib>
-#include <memory>
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 
 #include "base/ascii.hpp"
 
 namespace penstock {
 
-namespace {
-
-struct free_context {
-  void operator()(EVP_MD_CTX* p) const noexcept { EVP_MD_CTX_free(p); }
-};
-
-// Fetched once: an implicit fetch per digest takes a lock and costs more than hashing a short key.
-const EVP_MD* algorithm_once() noexcept {
-  static EVP_MD* const md = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  return md;
-}
-
-}  // namespace
-
 sha256_digest sha256(std::string_view bytes) noexcept {
-  static thread_local const std::unique_ptr<EVP_MD_CTX, free_context> context{EVP_MD_CTX_new()};
+  SHA256_CTX context;
   sha256_digest digest{};
-  const bool done = context != nullptr &&
-                    EVP_DigestInit_ex(context.get(), algorithm_once(), nullptr) == 1 &&
-                    EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
-                    EVP_DigestFinal_ex(context.get(), digest.data(), nullptr) == 1;
+  const bool done = SHA256_Init(&context) == 1 &&
+                    SHA256_Update(&context, bytes.data(), bytes.size()) == 1 &&
+                    SHA256_Final(digest.data(), &context) == 1;
   if (!done) std::abort();
   return digest;
 }

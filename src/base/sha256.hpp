@@ -1,5 +1,5 @@
 // SHA-256 by OpenSSL, for keys that must not be stored as they are and for comparing secrets.
-// Thread-safe: every thread keeps one digest context, so a warm call allocates nothing.
+// Thread-safe, no state, no allocation.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace penstock {
 
 using sha256_digest = std::array<std::uint8_t, 32>;
 
-// The digest of any bytes. Ends the process when OpenSSL has no SHA-256: nothing could be counted.
+// The digest of any bytes. Ends the process should OpenSSL fail: nothing could be counted.
 [[nodiscard]] sha256_digest sha256(std::string_view bytes) noexcept;
 
 // Appends 64 lower-case hex digits.

@@ -21,7 +21,7 @@ TEST(sha256, gives_the_known_answers) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// The context is reused: one digest must not leak into the next one.
+// One digest must not leak into the next one.
 TEST(sha256, does_not_depend_on_the_call_before) {
   const sha256_digest first = sha256("abc");
   (void)sha256("something else");

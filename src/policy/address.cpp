@@ -1,8 +1,6 @@
 #include "policy/address.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 
 #include "base/ascii.hpp"
 
@@ -97,10 +95,17 @@ bool is_zone(std::string_view zone) noexcept {
                                       [](char c) { return ascii::is_unreserved(c) || c == '%'; });
 }
 
-char* write_v4(char* p, char* end, const octets16& o) noexcept {
+char* write_octet(char* p, unsigned value) noexcept {
+  if (value >= 100) *p++ = static_cast<char>('0' + value / 100);
+  if (value >= 10) *p++ = static_cast<char>('0' + value / 10 % 10);
+  *p++ = static_cast<char>('0' + value % 10);
+  return p;
+}
+
+char* write_v4(char* p, const octets16& o) noexcept {
   for (std::size_t i = 0; i < 4; ++i) {
     if (i > 0) *p++ = '.';
-    p = std::to_chars(p, end, static_cast<unsigned>(o[i])).ptr;
+    p = write_octet(p, o[i]);
   }
   return p;
 }
@@ -193,9 +198,7 @@ std::string address::to_string() const {
 
 void address::append_to(std::string& out) const {
   std::array<char, text_room> text;
-  char* const end = text.data() + text.size();
-  const char* const last =
-      v4_ ? write_v4(text.data(), end, octets_) : write_v6(text.data(), octets_);
+  const char* const last = v4_ ? write_v4(text.data(), octets_) : write_v6(text.data(), octets_);
   out.append(text.data(), static_cast<std::size_t>(last - text.data()));
 }
 
