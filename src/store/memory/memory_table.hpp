@@ -69,6 +69,7 @@ class memory_table {
     const locked held(*this, b.charges, counters);
     counters.find_places();
     decide(b, counters);
+    Sync::inside();
     if (b.why == intent::take) counters.write_back();
   }
 
@@ -194,6 +195,7 @@ class memory_table {
     const quotas::compiled& q = c.what->quota;
     const quotas::outcome out = quotas::take(q, prior, q.ticks(now), c.cost);
     if (!out.result.admitted && c.what->count_denied) return false;
+    Sync::inside();
     if (out.changed) {
       std::uint64_t word = 0;
       if (!who.quota->pack.pack(out.next, word)) return false;

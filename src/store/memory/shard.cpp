@@ -19,6 +19,14 @@ occupant examine_verdict(const quotas::compiled& q, std::int64_t now, std::int64
   return o;
 }
 
+// Half as much again at each step, and the last step ends at `most`: every growth leaves a third of
+// the slots free, so that hardly a name finds none.
+std::uint32_t next_size(std::uint32_t lines, std::uint32_t most) {
+  std::uint32_t size = most;
+  while (size / 3 * 2 > lines && size / 3 * 2 >= slot_table::first_lines) size = size / 3 * 2;
+  return size;
+}
+
 bool is_taken(const slot* s, std::span<slot* const> taken) {
   return std::find(taken.begin(), taken.end(), s) != taken.end();
 }
@@ -141,7 +149,7 @@ room find_room(shard& in, std::uint64_t name, std::size_t bytes_short, const kno
 bool grow_for(shard& in, std::uint64_t name, std::uint32_t most_lines, byte_budget& budget,
               const known_counters& known, instant now) {
   const std::uint32_t lines = in.table.lines();
-  if (lines >= most_lines) return false;
+  if (lines >= most_lines || in.stuck) return false;
   if (lines > 0) {
     if (in.table.find_empty(name) != nullptr) return false;
     const slot_table::places p = in.table.of(name);
@@ -151,13 +159,12 @@ bool grow_for(shard& in, std::uint64_t name, std::uint32_t most_lines, byte_budg
       }
     }
   }
-  // Half as much again: a table that has just grown is still two thirds as full as before.
-  const std::uint32_t wanted =
-      std::min(most_lines, lines == 0 ? slot_table::first_lines : lines + (lines + 1) / 2);
+  const std::uint32_t wanted = next_size(lines, most_lines);
   const std::size_t more = std::size_t{wanted - lines} * sizeof(line);
   if (!budget.reserve(more)) return false;
   if (in.table.grow(wanted)) return true;
   budget.release(more);
+  in.stuck = true;
   return false;
 }
 

@@ -53,6 +53,7 @@ struct alignas(64) shard {
   std::atomic<std::uint32_t> lock{0};
   slot_table table;
   std::uint32_t hand = 0;  // where the search for states outside slots goes on
+  bool stuck = false;      // a growth found no place for some name: it stays as large as it is
   tally entries;
   tally table_full;
   tally evicted_live;

@@ -103,7 +103,7 @@ class slot_table {
   [[nodiscard]] slot& at(std::size_t i) noexcept { return lines_[i / 4].slots[i % 4]; }
 
   // Moves everything into `lines` lines. False when some name found no place there: then nothing
-  // changed. Work: one step per slot. May throw std::bad_alloc.
+  // changed. Work: a few steps per slot. May throw std::bad_alloc.
   [[nodiscard]] bool grow(std::uint32_t lines) {
     slot_table larger;
     larger.lines_ = std::make_unique<line[]>(lines);
@@ -112,6 +112,7 @@ class slot_table {
       const slot& s = at(i);
       if (s.empty()) continue;
       slot* to = larger.find_empty(s.name());
+      if (to == nullptr) to = larger.make_empty(s.name());
       if (to == nullptr) return false;
       *to = s;
     }
@@ -120,6 +121,21 @@ class slot_table {
   }
 
  private:
+  // Moves one slot out of the two full lines of a name into its own other line.
+  [[nodiscard]] slot* make_empty(std::uint64_t name) noexcept {
+    const places p = of(name);
+    for (line* l : {p.first, p.second}) {
+      for (slot& s : l->slots) {
+        slot* other = find_empty(s.name());
+        if (other == nullptr) continue;
+        *other = s;
+        s = slot{};
+        return &s;
+      }
+    }
+    return nullptr;
+  }
+
   std::unique_ptr<line[]> lines_;
   std::uint32_t n_ = 0;
 };

@@ -19,6 +19,8 @@ struct spin_lock {
   static void unlock(std::atomic<std::uint32_t>& word) noexcept {
     word.store(0, std::memory_order_release);
   }
+  // Called between decision and storing, under the lock.
+  static void inside() noexcept {}
 
  private:
   // The holder may have lost its core: after 2 us or so of waiting it gets ours.

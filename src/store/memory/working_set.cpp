@@ -53,7 +53,10 @@ void working_set::find_places() {
   bool moved = false;
   for (const copy& c : copies_) {
     if (c.stored || !c.stores) continue;
-    moved = grow_for(*c.in, c.name, table_.most_lines, table_.budget, table_.known, now_) || moved;
+    // A table that has just grown may still have no place for this very name.
+    while (grow_for(*c.in, c.name, table_.most_lines, table_.budget, table_.known, now_)) {
+      moved = true;
+    }
   }
   if (moved) find_all();
   for (copy& c : copies_) {

@@ -62,7 +62,7 @@ class working_set {
     // Logs are not copied: charges add up here and are taken at the end.
     log_node* node = nullptr;
     std::unique_ptr<quotas::log_state> imagined{};  // what a peek would have made of it
-    const quotas::compiled* log_quota = nullptr;  // under which `pending` is to be taken
+    const quotas::compiled* log_quota = nullptr;    // under which `pending` is to be taken
     std::int64_t pending = 0;
     const quotas::compiled* clamp_quota = nullptr;
     std::int64_t clamp = 0;  // a refused cost whose refusal has to store a clock that went back
