@@ -6,6 +6,7 @@
 
 #include "gateway/exchange.hpp"
 #include "gateway/worker.hpp"
+#include "net/proxy_protocol.hpp"
 
 namespace penstock::gateway {
 
@@ -36,6 +37,8 @@ client_connection::~client_connection() {
 
 void client_connection::start() {
   since_ = net::loop::coarse_now();
+  const auto& believed = owner_.options.proxy_protocol_from;
+  proxy_header_due_ = believed && believed(peer_);
   advance();
 }
 
@@ -110,8 +113,35 @@ void client_connection::advance() {
   advancing_ = false;
 }
 
+// False: it is not complete yet, or the connection was closed because it never will be.
+bool client_connection::take_proxy_header() {
+  const auto header = net::proxy_protocol::parse(in.view());
+  switch (header.status) {
+    case net::proxy_protocol::parse_status::need_more:
+      update_deadline();
+      read_more(room::small);
+      return false;
+    case net::proxy_protocol::parse_status::bad:
+      ++owner_.counters.malformed;
+      end(ending::close);
+      return false;
+    case net::proxy_protocol::parse_status::complete:
+      break;
+  }
+  proxy_header_due_ = false;
+  in.consume(header.consumed);
+  if (header.source.size == 0) return true;
+  const auto& octets = header.source.octets;
+  peer_ = header.source.size == 4
+              ? policy::address::v4({octets[0], octets[1], octets[2], octets[3]})
+              : policy::address::v6(octets);
+  peer_text_ = peer_.to_string();
+  return true;
+}
+
 // Parses what has come. False: more octets are needed, and asked for.
 bool client_connection::step() {
+  if (proxy_header_due_ && !take_proxy_header()) return false;
   if (in.empty() && !exchange_) {
     since_ = net::loop::coarse_now();
     update_deadline();
@@ -290,7 +320,7 @@ net::timer_wheel::milliseconds client_connection::due() const noexcept {
   }
   switch (phase_) {
     case phase::waiting:
-      if (exchange_) return since_ + options.head_timeout.count();
+      if (exchange_ || proxy_header_due_) return since_ + options.head_timeout.count();
       return since_ + (owner_.draining() ? std::min(drain_idle_ms, options.idle_timeout).count()
                                          : options.idle_timeout.count());
     case phase::busy:

@@ -62,6 +62,7 @@ class client_connection final : public loop_object {
 
   void advance();
   bool step();
+  bool take_proxy_header();
   void split_head();
   void linger();
   void update_deadline();
@@ -92,6 +93,7 @@ class client_connection final : public loop_object {
   bool cancelling_ = false;
   bool body_expected_ = false;
   bool tunnel_ = false;
+  bool proxy_header_due_ = false;
 };
 
 }  // namespace penstock::gateway

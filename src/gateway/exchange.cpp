@@ -22,7 +22,7 @@ exchange::exchange(worker& owner)
                .head_max = owner.options.head_max,
                .fields_max = owner.options.fields_max}),
       // An upstream's head is bounded too, more generously: it is not ours to teach.
-      response_parser_({.request_line_max = 8U << 10U, .head_max = 60U << 10U, .fields_max = 300}),
+      response_parser_({.request_line_max = 8U << 10U, .head_max = 60U << 10U, .fields_max = 100}),
       delay_(&exchange::on_delay_over, this) {
   context_.owner = this;
   context_.on_decided = &exchange::on_decided;
@@ -76,8 +76,7 @@ void exchange::begin() {
                       .peer = client_->peer()};
   at_ = state::deciding;
   if (owner_.decider.decide(context_, owner_.loop.now()) == service::answer::pending) {
-    // Reads, so that a client that leaves is noticed; what comes stays in the buffer.
-    client_->read_more(client_connection::room::small);
+    watch_client();
     return;
   }
   decided();
@@ -98,7 +97,7 @@ void exchange::decided() {
       // One more: the clock's millisecond has begun already, and early is wrong where late is not.
       const auto wait_ms = (context_.decision.delay.count() + 999) / 1000 + 1;
       owner_.loop.arm_fine(delay_, net::loop::exact_now() + wait_ms);
-      client_->read_more(client_connection::room::small);
+      watch_client();
       return;
     }
     case policy::outcome::allow:
@@ -112,6 +111,12 @@ void exchange::on_delay_over(net::timer_wheel::entry& e) {
   static_cast<exchange*>(e.owner)->forward();
 }
 
+// Reads ahead, so that a client that leaves is noticed; what comes stays in the buffer. A client
+// that has pipelined further requests may have closed its half and still wants its answers.
+void exchange::watch_client() {
+  if (client_->in.empty() || !request_done_) client_->read_more(client_connection::room::small);
+}
+
 void exchange::withdraw_decision() {
   if (at_ != state::deciding && at_ != state::delayed) return;
   owner_.loop.disarm_fine(delay_);
@@ -122,6 +127,8 @@ void exchange::withdraw_decision() {
 
 void exchange::refuse() {
   ++owner_.counters.refused;
+  // A message that we and an upstream could read differently: nothing behind it is read at all.
+  if (context_.plan.what == policy::planned::bad_request) close_ = true;
   const auto& d = context_.decision;
   local_answer refusal;
   refusal.status = d.status;

@@ -83,6 +83,7 @@ class exchange {
   static void on_decided(service::exchange_context& context);
   static void on_delay_over(net::timer_wheel::entry& e);
   void decided();
+  void watch_client();
   void refuse();
   void fail(int status, std::string_view reason);
   void answer(local_answer& what);  // fills in what all answers share

@@ -41,7 +41,7 @@ void exchange::connect(upstream_pool::kind want, const upstream_target* avoid) {
   if (upstream_->reused()) {
     send_request();
   } else {
-    client_->read_more(client_connection::room::small);
+    watch_client();
   }
 }
 
@@ -155,8 +155,7 @@ void exchange::request_sent() {
   request_sent_ = true;
   may_continue_ = false;
   if (!response_begun_) upstream_->set_deadline(owner_.options.response_timeout);
-  // Nothing is expected; the read notices a client that leaves.
-  if (client_->in.empty()) client_->read_more(client_connection::room::small);
+  watch_client();
 }
 
 void exchange::upstream_writable() {

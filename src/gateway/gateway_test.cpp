@@ -506,6 +506,32 @@ TEST(Gateway, Answers503AboveItsBound) {
   EXPECT_EQ(answer.field("Retry-After"), "1");
 }
 
+// Behind a balancer that speaks TCP only, its header is the one place where the client's address
+// is.
+TEST(Gateway, TakesTheClientFromAProxyHeader) {
+  fixture f({.proxy_protocol = true});
+  auto client = f.connect();
+  client.send("PROXY TCP4 203.0.113.9 192.0.2.1 4711 80\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(client.read_response().status, 200);
+  EXPECT_EQ(f.upstream.requests().back().field("X-Forwarded-For"), "203.0.113.9");
+  auto without = f.connect();
+  without.send("GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(without.ends()) << "who must send one and does not is not believed";
+}
+
+// Every loop serves, and stopping stops them all.
+TEST(Gateway, SharesItsPortAmongLoops) {
+  fixture f({.loops = 3});
+  std::vector<peer> clients;
+  for (int i = 0; i < 60; ++i) {
+    clients.push_back(f.connect());
+    clients.back().send("GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
+  }
+  for (auto& client : clients) EXPECT_EQ(client.read_response().status, 200);
+  EXPECT_EQ(f.counts().requests, 60U);
+  EXPECT_GE(f.upstream.connections(), 3U);
+}
+
 // Without descriptors clients wait in the system's queue and are served when others leave.
 TEST(Gateway, AcceptsAgainWhenAClientLeaves) {
   fixture f({.connections_max = 1});

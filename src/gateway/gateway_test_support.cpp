@@ -330,7 +330,13 @@ void fake_decider::completed(service::exchange_context&, int, instant) {}
 
 // --- fixture
 
-fixture::fixture(const fixture_options& options) : upstream(options.upstream_listens) {
+fake_decider& fixture::add_loops(int count) {
+  for (int i = 0; i < count; ++i) deciders_.emplace_back(loops_.emplace_back(clock_));
+  return deciders_.front();
+}
+
+fixture::fixture(const fixture_options& options)
+    : upstream(options.upstream_listens), decider(add_loops(options.loops)) {
   gateway_options g;
   g.listen = {{.host = "127.0.0.1"}};
   for (int i = 0; i < options.dead_upstreams; ++i) {
@@ -347,20 +353,25 @@ fixture::fixture(const fixture_options& options) : upstream(options.upstream_lis
   g.in_flight_max = options.in_flight_max;
   g.connections_max = options.connections_max;
   decider.delay_now = options.decider_delay;
-  auto opened = gateway::open(g, {{.loop = &loop_, .decider = &decider}});
+  if (options.proxy_protocol) {
+    g.proxy_protocol_from = [](const policy::address& a) { return a.is_v4(); };
+  }
+  std::vector<gateway::place> places;
+  for (std::size_t i = 0; i < loops_.size(); ++i) places.push_back({&loops_[i], &deciders_[i]});
+  auto opened = gateway::open(g, places);
   if (!opened) {
     ADD_FAILURE() << opened.error().message;
     std::abort();
   }
   gateway_ = std::move(*opened);
-  thread_ = std::thread([this] { loop_.run(); });
+  for (auto& loop : loops_) threads_.emplace_back([&loop] { loop.run(); });
   gateway_->start();
 }
 
 fixture::~fixture() {
   gateway_->stop();
-  loop_.stop();
-  thread_.join();
+  for (auto& loop : loops_) loop.stop();
+  for (auto& thread : threads_) thread.join();
 }
 
 peer fixture::connect() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -94,9 +95,9 @@ class fake_upstream {
 
   int listener_ = -1;
   std::uint16_t port_ = 0;
-  bool close_second_ = false;
-  bool send_continue_ = true;
-  bool tunnel_ = false;
+  std::atomic<bool> close_second_{false};
+  std::atomic<bool> send_continue_{true};
+  std::atomic<bool> tunnel_{false};
   mutable std::mutex mutex_;
   std::function<std::string(const seen_request&)> respond_;
   std::vector<seen_request> requests_;
@@ -140,9 +141,11 @@ struct fixture_options {
   std::chrono::milliseconds decider_delay = fake_decider::delay;
   std::size_t in_flight_max = 0;
   std::size_t connections_max = 0;
+  bool proxy_protocol = false;
+  int loops = 1;
 };
 
-// A running gateway on one loop with one upstream.
+// A running gateway with one upstream that answers, on one loop or more.
 class fixture {
  public:
   explicit fixture(const fixture_options& options = {});
@@ -157,14 +160,17 @@ class fixture {
 
  private:
   steady_wall_clock clock_;
-  net::loop loop_{clock_};
+  std::deque<net::loop> loops_;
+  std::deque<fake_decider> deciders_;
 
  public:
-  fake_decider decider{loop_};
+  fake_decider& decider;  // of the first loop
 
  private:
+  fake_decider& add_loops(int count);
+
   std::unique_ptr<class gateway> gateway_;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace penstock::gateway

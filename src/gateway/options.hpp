@@ -1,14 +1,16 @@
-// What a gateway is told: addresses, bounds and deadlines, with defaults in place. Plain values of
-// the standard library; the composition root fills them from the configuration.
+// What a gateway is told: addresses, bounds and deadlines, with defaults in place. Plain
+// values; the composition root fills them from the configuration.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "net/endpoint.hpp"
+#include "policy/address.hpp"
 
 namespace penstock::gateway {
 
@@ -23,6 +25,10 @@ struct gateway_options {
 
   std::vector<net::endpoint> listen;        // at least one
   std::vector<upstream_options> upstreams;  // at least one; served in turn
+
+  // Peers whose connections begin with a PROXY protocol header (1 or 2), and must; it names the
+  // client in their stead. Empty: nobody's do. Called on every loop.
+  std::function<bool(const policy::address&)> proxy_protocol_from;
 
   // Bounds of one request. Above: 414, 431, 431, 413.
   std::size_t request_line_max = 8U << 10U;
