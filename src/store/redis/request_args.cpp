@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::uint8_t peek_flag = 1;
 constexpr std::uint8_t record_flag = 2;
+constexpr std::uint8_t undo_flag = 4;
 constexpr std::uint8_t given_time_flag = 128;
+constexpr int charged_bit = 8;  // of a charge
 
 // The scripts know the algorithms by these numbers, and a fleet runs two versions during a rollout.
 static_assert(static_cast<int>(algorithm::token_bucket) == 0);
@@ -35,10 +37,10 @@ void append_head(std::string& out, std::uint8_t flags, std::optional<instant> gi
   append_number(out, given ? given->time_since_epoch().count() : 0);
 }
 
-void append_charge(std::string& out, const charge& c) {
+void append_charge(std::string& out, const charge& c, int more = 0) {
   const quotas::compiled& q = c.what->quota;
-  const int how =
-      (c.as == role::shadow ? 1 : 0) + (c.only_check ? 2 : 0) + (c.what->count_denied ? 4 : 0);
+  const int how = (c.as == role::shadow ? 1 : 0) + (c.only_check ? 2 : 0) +
+                  (c.what->count_denied ? 4 : 0) + more;
   append_octet(out, static_cast<std::uint8_t>(q.source.kind));
   append_octet(out, static_cast<std::uint8_t>(how));
   append_number(out, c.cost);
@@ -75,6 +77,19 @@ void append_check_args(std::string& out, std::span<const charge> charges, reques
                                              : std::uint8_t{0},
               given);
   for (const charge& c : charges) append_charge(out, c);
+}
+
+void append_undo_args(std::string& out, std::span<const charge> charges,
+                      std::span<const verdict> verdicts, instant charged_at, request_kind kind,
+                      std::optional<instant> given) {
+  const bool peek = kind == request_kind::peek;
+  append_head(out, peek ? undo_flag | peek_flag : undo_flag, given);
+  append_number(out, charged_at.time_since_epoch().count());
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const bool charged =
+        !peek && verdicts[i].admitted && !charges[i].only_check && charges[i].cost > 0;
+    append_charge(out, charges[i], charged ? charged_bit : 0);
+  }
 }
 
 void append_refund_args(std::string& out, std::span<const charge> charges, instant charged_at,

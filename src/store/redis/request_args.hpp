@@ -9,6 +9,7 @@
 #include <string>
 
 #include <penstock/clock.hpp>
+#include <penstock/decision.hpp>
 
 #include "quota/charge.hpp"
 
@@ -23,6 +24,11 @@ enum class request_kind : std::uint8_t {
 // `given`: the time to decide at instead of Redis' own; for tests.
 void append_check_args(std::string& out, std::span<const charge> charges, request_kind kind,
                        std::optional<instant> given = {});
+// `verdicts`: what the check at `charged_at` said to `charges`, all of which were admitted where
+// they enforce. peek: nothing was taken and nothing is written.
+void append_undo_args(std::string& out, std::span<const charge> charges,
+                      std::span<const verdict> verdicts, instant charged_at, request_kind kind,
+                      std::optional<instant> given = {});
 void append_refund_args(std::string& out, std::span<const charge> charges, instant charged_at,
                         std::optional<instant> given = {});
 

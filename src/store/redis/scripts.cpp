@@ -1,6 +1,7 @@
 #include "store/redis/scripts.hpp"
 
 #include <array>
+#include <initializer_list>
 #include <string_view>
 
 #include <openssl/evp.h>
@@ -31,7 +32,7 @@ std::string sha1_hex(std::string_view text) {
   return hex;
 }
 
-script assemble(unsigned set, std::string_view body) {
+script assemble(unsigned set, std::initializer_list<std::string_view> bodies) {
   script s;
   s.text = lua::prelude;
   if ((set & (bit(algorithm::token_bucket) | bit(algorithm::leaky_bucket))) != 0) {
@@ -46,7 +47,7 @@ script assemble(unsigned set, std::string_view body) {
   if ((set & bit(algorithm::fixed_window)) != 0) s.text += lua::fixed_window;
   if ((set & bit(algorithm::sliding_window_counter)) != 0) s.text += lua::sliding_window_counter;
   if ((set & bit(algorithm::sliding_window_log)) != 0) s.text += lua::sliding_window_log;
-  s.text += body;
+  for (const std::string_view part : bodies) s.text += part;
   s.sha1 = sha1_hex(s.text);
   return s;
 }
@@ -54,23 +55,43 @@ script assemble(unsigned set, std::string_view body) {
 std::array<script, sets_of_algorithms> assemble_checks() {
   std::array<script, sets_of_algorithms> scripts;
   for (unsigned set = 1; set < sets_of_algorithms; ++set) {
-    scripts[set] = assemble(set, lua::check);
+    scripts[set] = assemble(set, {lua::check});
   }
+  return scripts;
+}
+
+const std::array<script, sets_of_algorithms>& checks() {
+  static const std::array<script, sets_of_algorithms> scripts = assemble_checks();
   return scripts;
 }
 
 }  // namespace
 
 const script& check_script(std::span<const charge> charges) {
-  static const std::array<script, sets_of_algorithms> scripts = assemble_checks();
   unsigned set = 0;
   for (const charge& c : charges) set |= bit(c.what->quota.source.kind);
-  return scripts[set];
+  return checks()[set];
 }
 
 const script& refund_script() {
-  static const script s = assemble(all_algorithms, lua::refund);
+  static const script s = assemble(all_algorithms, {lua::refunds, lua::refund});
   return s;
+}
+
+const script& undo_script() {
+  static const script s = assemble(all_algorithms, {lua::refunds, lua::check});
+  return s;
+}
+
+std::span<const script* const> preloaded_scripts() {
+  static const auto scripts = [] {
+    std::array<const script*, algorithms + 2> all{};
+    for (std::size_t i = 0; i < algorithms; ++i) all[i] = &checks()[std::size_t{1} << i];
+    all[algorithms] = &refund_script();
+    all[algorithms + 1] = &undo_script();
+    return all;
+  }();
+  return scripts;
 }
 
 }  // namespace penstock::store::redis

@@ -1,11 +1,14 @@
--- One batch in one step: store/decide.hpp in Lua. Answers the clock in microseconds and, per charge,
+-- One batch in one step: store/decide.hpp in Lua. With is_undo: this part of a batch was admitted and
+-- charged, but a part in another slot was refused; it is taken back and decided as refused. Answers the clock in microseconds and, per charge,
 -- admitted + 2 * never, remaining, retry, reset, next, delay; waits in ticks of the charge's quota.
 local states, charges = {}, {}
+local charged_us
+if is_undo then charged_us, at = unpack('<i7', args, at) end
 for i = 1, #KEYS do
   local c = {delay = 0}
   local kind, how
   kind, how, c.cost, c.tick, c.capacity, at = unpack('<BBi7i7i7', args, at)
-  c.shadow, c.only_check, c.count_denied = how % 2 == 1, how % 4 >= 2, how >= 4
+  c.shadow, c.only_check, c.count_denied = how % 2 == 1, how % 4 >= 2, how % 8 >= 4
   c.algorithm = algorithms[kind]
   c.algorithm.read(c)
   c.now = floor(clock / c.tick)
@@ -18,6 +21,11 @@ for i = 1, #KEYS do
   end
   c.state = s
   charges[i] = c
+  if how >= 8 and s and s.present then  -- was charged, and is to be taken back
+    c.charged_at = floor(charged_us / c.tick)
+    s.charge = c
+    refunds[kind](c, s)
+  end
 end
 
 -- Decides `cost` of charge c; the working copy changes only with `keep`.
@@ -46,15 +54,18 @@ end
 local only = charges[1]
 if is_record then
   for i = 1, #charges do take_up_to_cap(charges[i]) end
-elseif #charges == 1 and not only.only_check and not only.count_denied then
+elseif #charges == 1 and not is_undo and not only.only_check and not only.count_denied then
   take(only, only.cost, true)  -- the same as below, in one pass
 else
-  local admitted = true
+  -- After an undo some limit in another slot has refused, so nothing is taken here.
+  local admitted = not is_undo
   for i = 1, #charges do
     local c = charges[i]
-    if not c.shadow and not take(c, c.cost, not c.only_check) then admitted = false end
+    if not c.shadow and not take(c, c.cost, not is_undo and not c.only_check) then
+      admitted = false
+    end
   end
-  if not admitted then
+  if not admitted and not is_undo then
     for _, s in pairs(states) do
       if s.changed then
         s.changed = false

@@ -17,6 +17,7 @@ local args = ARGV[1]
 local flags, clock, at = unpack('<Bi7', args, 1)
 local is_peek = flags % 2 == 1
 local is_record = flags % 4 >= 2
+local is_undo = flags % 8 >= 4
 -- A test may bring its own time; Redis' clock does not follow it, so nothing may expire meanwhile.
 local spare_ms = 1
 if flags >= 128 then
