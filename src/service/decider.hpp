@@ -41,10 +41,13 @@ struct exchange_context {
   std::shared_ptr<const policy::compiled_policy> policy;
   policy::plan local_plan;  // the charges that this process decides while the store is away
   std::vector<verdict> verdicts;
-  std::vector<charge> failures;
+  std::vector<charge> late;  // given back or taken after the decision
   owned_batch batch;
   decider* decided_by = nullptr;
+  std::span<const std::uint32_t> slots;  // the limits' places in the metrics; the policy's lifetime
+  instant asked_at{};
   bool waiting = false;  // for the store
+  bool banned = false;
 };
 
 class decider {

@@ -1,21 +1,10 @@
 #include "service/service.hpp"
 
-#include <string_view>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace penstock::service {
-namespace {
-
-// The answer to a request that no limit ever saw.
-void refuse(policy::decision& d, int status, std::string_view error) {
-  d.what = policy::outcome::deny;
-  d.status = status;
-  d.reported = policy::decision::no_limit;
-  d.body.assign(R"({"error":")").append(error).append("\"}\n");
-  d.content_type = "application/json";
-}
-
-}  // namespace
 
 service::service(store::store& store, std::shared_ptr<const policy::compiled_policy> policy,
                  service_options options)
@@ -24,42 +13,44 @@ service::service(store::store& store, std::shared_ptr<const policy::compiled_pol
 }
 
 void service::use(std::shared_ptr<const policy::compiled_policy> policy) {
-  // An own control block for this loop: loops that share one would fight over its reference count.
-  auto holder = std::make_shared<std::shared_ptr<const policy::compiled_policy>>(std::move(policy));
-  policy_ = std::shared_ptr<const policy::compiled_policy>(holder, holder->get());
+  // An own object for this loop: loops that share one would fight over its reference count.
+  auto next = std::make_shared<in_force>();
+  next->policy = std::move(policy);
+  std::vector<telemetry::limit_label> labels;
+  for (const auto& limit : next->policy->limits()) {
+    labels.push_back({limit.name, limit.key_type, limit.endpoint});
+    next->bans = next->bans || (limit.ban && options_.bans);
+  }
+  if (options_.metrics) next->slots = options_.metrics->limits().assign(labels);
+  in_force_ = std::move(next);
   shares_.clear();
 }
 
 std::span<const std::string> service::untrusted_fields() const noexcept {
-  return policy_->untrusted_fields();
+  return in_force_->policy->untrusted_fields();
 }
 
 answer service::decide(exchange_context& x, instant now) {
-  x.policy = policy_;
+  // Aliased: the policy stays while the request needs it, counted on this loop's own object.
+  x.policy = {in_force_, in_force_->policy.get()};
   x.decided_by = this;
   x.plan.clear();
   x.decision.clear();
-  x.policy->make_plan(x.request, x.plan);
-
-  switch (x.plan.what) {
-    case policy::planned::exempt:
-      return answer::ready;
-    case policy::planned::blocked:
-      refuse(x.decision, 403, x.plan.reason);
-      return answer::ready;
-    case policy::planned::bad_request:
-      refuse(x.decision, 400, x.plan.reason);
-      return answer::ready;
-    case policy::planned::deny:
-    case policy::planned::check:
-      break;
-  }
   static_cast<store::batch&>(x.batch) = {};
   x.batch.owner = &x;
   x.batch.decided_at = now;
-  if (x.plan.what == policy::planned::deny) x.plan.charges.clear();
-  x.verdicts.resize(x.plan.charges.size());
-  if (!x.plan.charges.empty()) {
+  x.asked_at = now;
+  x.slots = in_force_->slots;
+  x.verdicts.clear();
+  x.policy->make_plan(x.request, x.plan);
+
+  if (in_force_->bans && refuse_banned(x, now)) {
+    report(x, x.plan);
+    return answer::ready;
+  }
+  const bool ask = x.plan.what == policy::planned::check && !x.plan.charges.empty();
+  x.verdicts.resize(ask ? x.plan.charges.size() : 0);
+  if (ask) {
     x.batch.charges = x.plan.charges;
     x.batch.verdicts = x.verdicts;
     x.batch.on_done = &on_store_done;
@@ -72,6 +63,21 @@ answer service::decide(exchange_context& x, instant now) {
   return answer::ready;
 }
 
+bool service::refuse_banned(exchange_context& x, instant now) {
+  if (x.plan.what != policy::planned::check || options_.bans->empty()) return false;
+  const auto limits = x.policy->limits();
+  for (std::size_t i = 0; i < x.plan.charges.size(); ++i) {
+    const auto& limit = limits[x.plan.limit_of[i]];
+    if (!limit.ban || limit.shadow) continue;
+    const auto left = options_.bans->remaining(limit.name, x.plan.charges[i].key, now);
+    if (left <= duration{0}) continue;
+    x.policy->conclude_banned(x.request, x.plan.limit_of[i], left, x.decision);
+    x.banned = true;
+    return true;
+  }
+  return false;
+}
+
 void service::on_store_done(store::batch& b) {
   auto& x = *static_cast<exchange_context::owned_batch&>(b).owner;
   x.waiting = false;
@@ -80,12 +86,15 @@ void service::on_store_done(store::batch& b) {
 }
 
 void service::conclude(exchange_context& x) {
+  x.banned = false;
   if (x.batch.failed) {
     conclude_without_store(x);
     return;
   }
   x.policy->conclude(x.request, x.plan, x.verdicts,
                      {.decided_at = x.batch.decided_at, .jitter = next_jitter()}, x.decision);
+  if (x.decision.what == policy::outcome::deny) count_refusals_towards_bans(x);
+  report(x, x.plan);
 }
 
 // The store is away: each limit says what that means for it. One that says deny decides alone;
@@ -95,6 +104,7 @@ void service::conclude_without_store(exchange_context& x) {
   x.local_plan = x.plan;
   x.local_plan.charges.clear();
   x.local_plan.limit_of.clear();
+  x.verdicts.clear();
   for (std::size_t i = 0; i < x.plan.charges.size(); ++i) {
     const auto& charge = x.plan.charges[i];
     const auto& limit = limits[x.plan.limit_of[i]];
@@ -105,6 +115,8 @@ void service::conclude_without_store(exchange_context& x) {
                                : nullptr;
     if (share == nullptr) {
       x.policy->conclude_unavailable(x.request, x.decision);
+      x.local_plan.charges.clear();
+      report(x, x.local_plan);
       return;
     }
     x.local_plan.charges.push_back(charge);
@@ -117,13 +129,69 @@ void service::conclude_without_store(exchange_context& x) {
     store::batch local;
     local.charges = x.local_plan.charges;
     local.verdicts = x.verdicts;
-    const instant asked_at = x.batch.decided_at;
-    options_.local->check(local, asked_at);
+    options_.local->check(local, x.asked_at);
     x.policy->conclude(x.request, x.local_plan, x.verdicts,
-                       {.decided_at = asked_at, .jitter = next_jitter()}, x.decision);
+                       {.decided_at = x.asked_at, .jitter = next_jitter()}, x.decision);
   }
   if (x.decision.what == policy::outcome::allow) {
     x.decision.what = policy::outcome::degraded_allow;
+  }
+  report(x, x.local_plan);
+}
+
+void service::count_refusals_towards_bans(exchange_context& x) {
+  if (!in_force_->bans) return;
+  const auto limits = x.policy->limits();
+  std::uint32_t counted = policy::decision::no_limit;
+  for (std::size_t i = 0; i < x.verdicts.size(); ++i) {
+    const auto index = x.plan.limit_of[i];
+    // Several windows of one limit are one refusal.
+    if (x.verdicts[i].admitted || index == counted) continue;
+    const auto& limit = limits[index];
+    if (!limit.ban || limit.shadow) continue;
+    counted = index;
+    count_towards_ban(limit, x.plan.charges[i], x.batch.decided_at);
+  }
+}
+
+namespace {
+
+// One refusal on its way to a ban. Lives until the store has answered.
+struct ban_question : store::batch {
+  std::shared_ptr<const policy::compiled_policy> policy;  // keeps limit and counter
+  const policy::limit_info* limit = nullptr;
+  ban_table* bans = nullptr;
+  std::string key;
+  charge one;
+  verdict answer;
+
+  void conclude() {
+    if (failed || (answer.admitted && answer.remaining > 0)) return;
+    bans->ban(limit->name, key, decided_at + limit->ban->lasts, decided_at);
+  }
+};
+
+}  // namespace
+
+void service::count_towards_ban(const policy::limit_info& limit, const charge& refused,
+                                instant at) {
+  auto question = std::make_unique<ban_question>();
+  question->policy = {in_force_, in_force_->policy.get()};
+  question->limit = &limit;
+  question->bans = options_.bans;
+  question->key = refused.key;
+  question->one = {.what = limit.ban_counter, .key = question->key};
+  question->charges = {&question->one, 1};
+  question->verdicts = {&question->answer, 1};
+  question->decided_at = at;
+  question->on_done = [](store::batch& b) {
+    const std::unique_ptr<ban_question> done(static_cast<ban_question*>(&b));
+    done->conclude();
+  };
+  if (store_.check(*question, at) == store::progress::done) {
+    question->conclude();
+  } else {
+    static_cast<void>(question.release());  // its on_done ends it
   }
 }
 
@@ -134,19 +202,80 @@ void service::cancel(exchange_context& x, instant now) {
     return;
   }
   if (x.decision.what != policy::outcome::delay) return;
-  x.failures.clear();
-  for (const auto& charge : x.plan.charges) {
-    if (charge.what->quota.source.kind == algorithm::leaky_bucket) x.failures.push_back(charge);
-  }
-  store_.refund(x.failures, x.batch.decided_at, now);
+  x.late.clear();
+  std::ranges::copy_if(x.plan.charges, std::back_inserter(x.late), [](const charge& c) {
+    return c.what->quota.source.kind == algorithm::leaky_bucket;
+  });
+  store_.refund(x.late, x.batch.decided_at, now);
 }
 
 void service::completed(exchange_context& x, int status, instant now) {
   if (x.plan.what != policy::planned::check) return;
-  x.failures.clear();
-  policy::failures_to_charge(x.plan, *x.policy, status, x.failures);
-  if (x.failures.empty()) return;
-  store_.record(x.failures, now);
+  x.late.clear();
+  policy::failures_to_charge(x.plan, *x.policy, status, x.late);
+  if (!x.late.empty()) store_.record(x.late, now);
+}
+
+void service::report(const exchange_context& x, const policy::plan& plan) {
+  if (options_.counts == nullptr) return;
+  auto& counts = *options_.counts;
+  const auto& d = x.decision;
+  const auto limits = x.policy->limits();
+  const auto slot_of = [&](std::uint32_t limit) {
+    return limit < x.slots.size() ? x.slots[limit] : telemetry::no_slot;
+  };
+
+  switch (x.plan.what) {
+    case policy::planned::exempt:
+      counts.add(telemetry::tally::requests_exempt);
+      return;
+    case policy::planned::blocked:
+      counts.add(telemetry::tally::requests_blocked);
+      return;
+    case policy::planned::bad_request:
+      counts.add(telemetry::tally::requests_bad);
+      return;
+    case policy::planned::deny:
+    case policy::planned::check:
+      break;
+  }
+  if (x.banned) counts.add(telemetry::tally::requests_banned);
+  counts.decided(slot_of(d.reported), static_cast<telemetry::outcome>(d.what));
+
+  const bool refused = d.what == policy::outcome::deny || d.what == policy::outcome::degraded_deny;
+  for (std::size_t i = 0; i < x.verdicts.size(); ++i) {
+    const auto at = slot_of(plan.limit_of[i]);
+    if (plan.charges[i].as == role::shadow) {
+      counts.shadow_checked(at, x.verdicts[i].admitted);
+      continue;
+    }
+    counts.checked(at, x.verdicts[i].admitted);
+    // Limits that count everything together have no offender.
+    if (plan.charges[i].key == "*") continue;
+    counts.keys.add(telemetry::ranking::requests, at, plan.charges[i].key, x.asked_at);
+    if (!x.verdicts[i].admitted) {
+      counts.keys.add(telemetry::ranking::refusals, at, plan.charges[i].key, x.asked_at);
+    }
+  }
+  if (d.what == policy::outcome::delay) counts.delay.observe(d.delay);
+  if (options_.clock) counts.check_duration.observe(options_.clock->now() - x.asked_at);
+  if (!refused) return;
+
+  telemetry::refusal_view why{.at = x.asked_at,
+                              .limit = slot_of(d.reported),
+                              .method = x.request.method,
+                              .path = x.plan.path,
+                              .status = d.status,
+                              .reason = "over the limit"};
+  if (d.what == policy::outcome::degraded_deny) why.reason = "store unavailable";
+  if (x.plan.what == policy::planned::deny) why.reason = "key missing";
+  if (x.banned) why.reason = "banned";
+  for (std::size_t i = 0; i < plan.charges.size(); ++i) {
+    if (plan.limit_of[i] != d.reported) continue;
+    why.key = plan.charges[i].key;
+    if (i < x.verdicts.size()) why.retry_after = x.verdicts[i].retry_after;
+  }
+  counts.refusals.add(why);
 }
 
 // splitmix64: jitter needs spread, not secrecy.

@@ -213,5 +213,70 @@ TEST(Service, FailuresAreChargedByTheResponse) {
   EXPECT_EQ(x.decision.what, policy::outcome::deny);
 }
 
+policy::policy_spec login_that_bans() {
+  policy::policy_spec spec;
+  spec.limits = {limit("login", 2, policy::store_failure::deny)};
+  spec.limits[0].key = {.alternatives = {{{.kind = policy::key_kind::address}}}, .text = "address"};
+  spec.limits[0].rate.quotas[0].period = seconds{10};
+  spec.limits[0].ban = policy::ban_spec{.after = 3, .within = hours{1}, .lasts = hours{2}};
+  return spec;
+}
+
+// The third refusal bans; the ban outlives the limit's own window and ends when it says.
+TEST(Service, BansAfterSoManyRefusalsForSoLong) {
+  auto memory = penstock::store::memory_store::create({}).value();
+  ban_table bans;
+  class service s(*memory, policy::compile(login_that_bans()).value(), {.bans = &bans});
+  exchange_context x;
+  x.request = {
+      .method = "GET", .path = "/", .host = "h", .peer = policy::address::v4({1, 2, 3, 4})};
+  const auto passes = [&](instant at) {
+    EXPECT_EQ(s.decide(x, at), answer::ready);
+    return x.decision.what == policy::outcome::allow;
+  };
+  EXPECT_TRUE(passes(noon) && passes(noon));
+  EXPECT_FALSE(passes(noon) || passes(noon));
+  EXPECT_TRUE(passes(noon + seconds{10}) && passes(noon + seconds{10}))
+      << "two refusals are not yet a ban";
+  EXPECT_FALSE(passes(noon + seconds{10}));
+  EXPECT_FALSE(passes(noon + seconds{60}));
+  EXPECT_NE(x.decision.headers.find("Retry-After: 7150\r\n"), std::string::npos)
+      << x.decision.headers;
+  EXPECT_FALSE(passes(noon + seconds{10} + hours{2} - duration{1}));
+  EXPECT_TRUE(passes(noon + seconds{10} + hours{2}));
+  x.request.peer = policy::address::v4({1, 2, 3, 5});
+  EXPECT_TRUE(passes(noon + seconds{60})) << "another key is not banned";
+}
+
+// What is counted must add up, and each kind of decision must move its own counter.
+TEST(Service, CountsEveryDecisionOnce) {
+  auto memory = penstock::store::memory_store::create({}).value();
+  ban_table bans;
+  telemetry::metrics metrics({1, 2});
+  steady_wall_clock clock;
+  auto& counts = metrics.add_loop();
+  auto spec = login_that_bans();
+  spec.limits.push_back(limit("quiet", 1, policy::store_failure::deny));
+  spec.limits[1].mode = policy::limit_mode::shadow;
+  class service s(*memory, policy::compile(spec).value(),
+                  {.bans = &bans, .metrics = &metrics, .counts = &counts, .clock = &clock});
+  exchange_context x;
+  x.request = {
+      .method = "GET", .path = "/", .host = "h", .peer = policy::address::v4({1, 2, 3, 4})};
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(s.decide(x, noon), answer::ready);
+  const auto sum = metrics.sum();
+  EXPECT_EQ(sum.of(telemetry::tally::requests_allowed), 2U);
+  EXPECT_EQ(sum.of(telemetry::tally::requests_refused), 8U);
+  EXPECT_EQ(sum.of(telemetry::tally::requests_banned), 5U) << "banned by the third refusal";
+  ASSERT_EQ(sum.limits.size(), 2U);
+  EXPECT_EQ(sum.limits[0].label.name, "login");
+  EXPECT_EQ(sum.limits[0].admitted, 2U);
+  EXPECT_EQ(sum.limits[0].refused, 3U);
+  EXPECT_EQ(sum.limits[1].shadow_refused, 4U)
+      << "of the five requests that reached the store, one fitted";
+  EXPECT_EQ(metrics.refusals(20).size(), 8U);
+  EXPECT_STREQ(metrics.refusals(1)[0].reason, "banned");
+}
+
 }  // namespace
 }  // namespace penstock::service
