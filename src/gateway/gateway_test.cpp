@@ -2,6 +2,7 @@
 // what is refused, and how it ends.
 #include "gateway/gateway.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <string>
@@ -478,6 +479,51 @@ TEST(Gateway, FinishesRequestsWhileItDrains) {
   EXPECT_EQ(answer.field("Connection"), "close");
   EXPECT_TRUE(busy.ends());
   EXPECT_EQ(drained.get_future().wait_for(10s), std::future_status::ready);
+}
+
+// The promise of every rolling restart: who was told to go on is answered, nobody else is let in.
+TEST(Gateway, LosesNoRequestWhenItStopsUnderLoad) {
+  fixture f({.loops = 2});
+  std::atomic<int> answered{0};
+  std::atomic<int> lost{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 16; ++i) {
+    clients.emplace_back([&] {
+      auto client = f.connect();
+      for (;;) {
+        client.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
+        const auto answer = client.read_response();
+        if (answer.status != 200 || !answer.complete) ++lost;
+        ++answered;
+        if (answer.status != 200 || answer.field("Connection") == "close") return;
+      }
+    });
+  }
+  ASSERT_TRUE(eventually([&] { return answered > 500; }));
+  std::promise<void> drained;
+  f.gateway().drain([&] { drained.set_value(); });
+  for (auto& client : clients) client.join();
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(drained.get_future().wait_for(10s), std::future_status::ready);
+  EXPECT_TRUE(f.refuses_connections());
+}
+
+// Clients leave at every octet, politely or not; nothing of them may remain (fault F23).
+TEST(Gateway, ForgetsClientsThatLeaveAtAnyPoint) {
+  fixture f;
+  const std::string request =
+      "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t size = 0; size <= request.size(); ++size) {
+      auto client = f.connect();
+      client.send(request.substr(0, size));
+      if (round % 2 == 0) client.close_with_reset();
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return f.counts().connections == 0 && f.counts().in_flight == 0; }));
+  auto client = f.connect();
+  client.send(request);
+  EXPECT_EQ(client.read_response().status, 200);
 }
 
 // A dead upstream among living ones costs nobody an answer.

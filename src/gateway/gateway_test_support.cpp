@@ -204,6 +204,12 @@ void peer::close() {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
+void peer::close_with_reset() {
+  const linger now{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  close();
+}
+
 // --- upstream
 
 fake_upstream::fake_upstream(bool listens)

@@ -61,6 +61,7 @@ class peer {
   bool ends();
   void half_close();
   void close();
+  void close_with_reset();
   // One read; empty at the end.
   std::string read_some();
 
