@@ -1,9 +1,9 @@
 #include "config/consistency.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "config/suggest.hpp"
 
@@ -11,6 +11,8 @@ namespace penstock::config {
 namespace {
 
 using policy::key_kind;
+
+constexpr std::size_t most_methods = 63;  // one bit each, one bit for all others
 
 class checker {
  public:
@@ -20,6 +22,7 @@ class checker {
     check_admin();
     for (std::size_t i = 0; i < c_.policy.limits.size(); ++i) check_limit(i);
     check_exempt();
+    check_methods();
   }
 
  private:
@@ -78,6 +81,19 @@ class checker {
       add(e.at, fmt::format("exempt[{}].api_key_sha256", i),
           "nothing says where the API key stands",
           "add identity: { api_key: { header: X-API-Key } }");
+    }
+  }
+
+  void check_methods() {
+    std::set<std::string_view> methods;
+    for (std::size_t i = 0; i < c_.policy.limits.size(); ++i) {
+      methods.insert(c_.policy.limits[i].match.methods.begin(),
+                     c_.policy.limits[i].match.methods.end());
+      if (methods.size() <= most_methods) continue;
+      add(c_.at.limit[i].match, c_.at.limit[i].path + ".match.method",
+          fmt::format("more than {} different methods in one file", most_methods),
+          "leave method out to match all");
+      return;
     }
   }
 

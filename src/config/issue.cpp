@@ -22,33 +22,24 @@ std::string_view source_line(std::string_view source, int line) {
   return source;
 }
 
-// Masks the user information of every URL: what stands between "://" and the last '@' of the word.
+// Masks the user information of every URL. Where a password ends is not certain in a line that may
+// be broken, so everything from the first "://" to the last '@' goes.
 void mask_urls(std::string& line) {
-  for (auto at = line.find("://"); at != std::string::npos; at = line.find("://", at + 3)) {
-    const auto word_end = std::min(line.find_first_of(" \t\"'", at), line.size());
-    const auto sign = line.rfind('@', word_end - 1);
-    if (sign == std::string::npos || sign < at) continue;
-    std::fill(line.begin() + static_cast<std::ptrdiff_t>(at + 3),
-              line.begin() + static_cast<std::ptrdiff_t>(sign), '*');
-  }
+  const auto at = line.find("://");
+  const auto sign = line.rfind('@');
+  if (at == std::string::npos || sign == std::string::npos || sign < at + 3) return;
+  std::fill(line.begin() + static_cast<std::ptrdiff_t>(at + 3),
+            line.begin() + static_cast<std::ptrdiff_t>(sign), '*');
 }
 
-// Masks the value after "token:", up to the next comma, brace or comment.
-void mask_tokens(std::string& line) {
-  constexpr std::string_view key = "token:";
-  for (auto at = line.find(key); at != std::string::npos; at = line.find(key, at + key.size())) {
-    auto from = line.find_first_not_of(" \t", at + key.size());
-    if (from == std::string::npos) return;
-    auto to = std::string::npos;
-    if (line[from] == '"' || line[from] == '\'') {
-      to = line.rfind(line[from]);
-      ++from;
-      if (to < from) to = line.size();
-    } else {
-      to = std::min(line.find_first_of(",}#", from), line.size());
-    }
-    std::fill(line.begin() + static_cast<std::ptrdiff_t>(from),
-              line.begin() + static_cast<std::ptrdiff_t>(to), '*');
+// Masks what stands behind a key whose value is or may be a secret, to the end of the line.
+void mask_secrets(std::string& line) {
+  for (const std::string_view key : {"token:", "value:", "password:", "secret:"}) {
+    const auto at = line.find(key);
+    if (at == std::string::npos) continue;
+    const auto from = line.find_first_not_of(" \t\"'", at + key.size());
+    if (from == std::string::npos) continue;
+    std::fill(line.begin() + static_cast<std::ptrdiff_t>(from), line.end(), '*');
   }
 }
 
@@ -69,12 +60,13 @@ void replace_control_characters(std::string& line) {
   }
 }
 
-std::string shown_line(std::string_view number, std::string_view text, int caret) {
+std::string shown_line(std::string_view number, std::string_view text, const issue& i) {
   std::string line(text);
   replace_control_characters(line);
   mask_urls(line);
-  mask_tokens(line);
-  const auto column = std::min(static_cast<std::size_t>(std::max(caret, 1)) - 1, line.size());
+  mask_secrets(line);
+  const auto column = std::min(static_cast<std::size_t>(std::max(i.at.column, 1)) - 1, line.size());
+  if (i.secret) std::fill(line.begin() + static_cast<std::ptrdiff_t>(column), line.end(), '*');
   // A line longer than a screen is shown around the caret.
   const auto from = column < longest_shown ? 0 : column - longest_shown / 2;
   const auto whole = std::string_view(line);
@@ -103,9 +95,9 @@ std::string format(const issue& i, std::string_view source) {
   if (!i.path.empty()) out += i.path + ": ";
   out += i.message + '\n';
   if (!i.excerpt.empty()) {
-    out += shown_line("", i.excerpt, i.at.column);
+    out += shown_line("", i.excerpt, i);
   } else if (i.at.line > 0 && !source.empty()) {
-    out += shown_line(std::to_string(i.at.line), source_line(source, i.at.line), i.at.column);
+    out += shown_line(std::to_string(i.at.line), source_line(source, i.at.line), i);
   }
   if (!i.hint.empty()) out += "  hint: " + i.hint + '\n';
   return out;

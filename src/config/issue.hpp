@@ -22,6 +22,7 @@ struct issue {
   std::string hint{};     // what to do; empty: nothing to add
   // The text that `at.column` counts in when it is no file: a flag\'s. Empty: the source is meant.
   std::string excerpt{};
+  bool secret = false;  // what the caret points at must not be shown
 };
 
 [[nodiscard]] bool has_errors(const std::vector<issue>& issues) noexcept;

@@ -30,9 +30,10 @@ TEST(Issue, MasksSecretsOfTheSourceLine) {
       {"password in a URL", "store: { url: \"redis://u:hunter2@h:1/x\" }",
        "store: { url: \"redis://*********@h:1/x\" }"},
       {"@ in a password", "url: redis://:a@b@h", "url: redis://****@h"},
-      {"two URLs", "a: x://p@h, b: y://q@h", "a: x://*@h, b: y://*@h"},
-      {"token", "admin: { token: hunter2, listen: x }", "admin: { token: *******, listen: x }"},
-      {"quoted token", "token: \"a, b\"", "token: \"****\""},
+      {"space in a password", "url: \"redis://:a b\"@h", "url: \"redis://*****@h"},
+      {"two URLs", "a: x://p@h, b: y://q@h", "a: x://*************@h"},
+      {"token", "admin: { token: hunter2 }", "admin: { token: *********"},
+      {"quoted token", "token: \"a, b\"", "token: \"*****"},
       {"no secret", "key: address # mail me@example.com", "key: address # mail me@example.com"},
   };
   for (const auto& r : rows) {
@@ -40,6 +41,12 @@ TEST(Issue, MasksSecretsOfTheSourceLine) {
     EXPECT_EQ(format(i, r.line), std::string("f:1:1: m\n  1 | ") + r.shown + "\n    | ^\n")
         << r.name;
   }
+}
+
+// The caret points at a secret when a secret is what is wrong.
+TEST(Issue, MasksWhatTheCaretPointsAtWhenThatIsSecret) {
+  const issue i{.file = "f", .at = {1, 4}, .message = "m", .secret = true};
+  EXPECT_EQ(format(i, "a: hunter2"), "f:1:4: m\n  1 | a: *******\n    |    ^\n");
 }
 
 // Terminals would obey escape sequences, and a caret under the wrong letter misleads.

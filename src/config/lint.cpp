@@ -110,10 +110,12 @@ class linter {
     if (!c_.admin.token.empty()) {
       add(c_.at.admin_token, "admin.token", "a secret in clear",
           "use token_sha256: printf %s \"$TOKEN\" | sha256sum");
+      issues_.back().secret = true;
     }
     if (c_.store.url && !c_.store.url->password.empty() && c_.at.store_url.line > 0) {
       add(c_.at.store_url, "store.url", "a secret in clear",
           "leave url out and set PENSTOCK_STORE in the environment");
+      issues_.back().secret = true;
     }
   }
 

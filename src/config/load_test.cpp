@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "config/document.hpp"
+
 namespace penstock::config {
 namespace {
 
@@ -48,6 +50,26 @@ limits:
       "example "
       "`name: login`. Counters belong to it: keep it when the rate changes.\n"
       "policy.yaml:6:5: limits[2]: has no rate\n  hint: add for example rate: 10/s\n");
+}
+
+// An operator's mistake or a tenant's file must not take the process down.
+TEST(LoadText, BoundsTheFile) {
+  const auto big = load_text("f", "version: 1\n#" + std::string(largest_document, 'x'));
+  EXPECT_EQ(format(big.issues, big.source),
+            "f: larger than 4 MiB\n  hint: plans and known keys belong in files of their own\n");
+  for (const std::string sign : {"[", "{", "- ", "? ", "a: [", "[a, "}) {
+    std::string text;
+    while (text.size() < 100'000) text += sign;
+    EXPECT_FALSE(load_text("f", text).ok()) << sign;
+  }
+}
+
+// A missing file is a message, not an exception.
+TEST(LoadFile, SaysWhyAFileCannotBeRead) {
+  const auto r = load_file("/nonexistent/policy.yaml");
+  EXPECT_EQ(format(r.issues, r.source),
+            "/nonexistent/policy.yaml: cannot be opened: No such file or directory\n");
+  EXPECT_FALSE(load_file("/").ok());
 }
 
 }  // namespace

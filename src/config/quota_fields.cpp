@@ -41,7 +41,7 @@ void check_applicable(const quota_fields& f, std::vector<field_problem>& out) {
   if (f.max_entries && f.kind != algorithm::sliding_window_log) {
     refuse("max_entries", "max_entries belongs to algorithm: sliding_window_log");
   }
-  if (f.undelayed && f.undelayed > f.queue.value_or(0)) {
+  if (leaky && f.undelayed && f.undelayed > f.queue.value_or(0)) {
     out.push_back({"undelayed",
                    0,
                    {"more than the queue holds", fmt::format("0 to {}", f.queue.value_or(0)), 0}});

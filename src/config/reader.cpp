@@ -61,7 +61,8 @@ void value::fail(std::string message, std::string hint) const {
 
 void value::fail(const problem& p) const {
   fail(p.message, p.hint);
-  if (node_->literal) context_->issues.back().at.column += static_cast<int>(p.offset);
+  context_->issues.back().secret = p.secret;
+  if (node_->literal && !p.secret) context_->issues.back().at.column += static_cast<int>(p.offset);
 }
 
 const std::string* value::text(std::string_view expected) const {

@@ -13,6 +13,7 @@ struct problem {
   std::string message{};
   std::string hint{};      // empty: nothing to add
   std::size_t offset = 0;  // bytes from the start of the text
+  bool secret = false;     // the text must not be shown
 };
 
 template <class T>

@@ -4,23 +4,17 @@
 
 #include <fmt/format.h>
 
+#include "policy/path_index.hpp"
+
 namespace penstock::config {
 namespace {
-
-bool hex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 problem fault(std::string_view segment, std::string message, std::string hint) {
   return {fmt::format("{} {}", quoted(segment), message), std::move(hint), 0};
 }
 
-parsed<bool> check_segment(std::string_view s, bool last) {
-  if (s == "**") {
-    if (last) return true;
-    return fault(s, "stands only at the end", "* matches one segment");
-  }
-  if (s == "*") return true;
+parsed<bool> check_segment(std::string_view s) {
+  if (s == "*" || s == "**") return true;
   if (s.starts_with('{')) {
     const auto name = s.substr(1, s.find('}') == std::string_view::npos ? 0 : s.find('}') - 1);
     if (s.ends_with('}') && !name.empty() && name.size() == s.size() - 2 &&
@@ -47,9 +41,6 @@ parsed<bool> check_segment(std::string_view s, bool last) {
     if (c == '\\') return fault(s, "never matches", "a backslash in a path is refused");
     if (c <= 0x20 || c == 0x7f)
       return fault(s, "holds a space or control character", "write it as %20");
-    if (c == '%' && (i + 2 >= s.size() || !hex(s[i + 1]) || !hex(s[i + 2]))) {
-      return fault(s, "has a bad percent encoding", "write % as %25");
-    }
   }
   return true;
 }
@@ -64,9 +55,13 @@ parsed<std::string> parse_path_pattern(std::string_view text) {
   if (text.size() > 1024) return problem{"the pattern is too long", "at most 1024 bytes", 0};
   for (std::size_t from = 1; from < text.size();) {
     const auto end = std::min(text.find('/', from), text.size());
-    const auto ok = check_segment(text.substr(from, end - from), end == text.size());
+    const auto ok = check_segment(text.substr(from, end - from));
     if (!ok) return ok.moved(from);
     from = end + 1;
+  }
+  // What is left to judge: percent encodings and the number of segments.
+  if (const auto pattern = policy::path_pattern::parse(text, false); !pattern) {
+    return problem{pattern.error().message, {}, 0};
   }
   return std::string(text);
 }

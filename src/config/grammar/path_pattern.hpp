@@ -9,7 +9,7 @@
 namespace penstock::config {
 
 // Judges the syntax and returns the pattern as written: '/' first, segments of literal text, "*" or
-// "{name}" (exactly one segment), "**" only at the end (any number of segments, also none).
+// "{name}" (exactly one segment), "**" (any number of segments, also none).
 [[nodiscard]] parsed<std::string> parse_path_pattern(std::string_view text);
 
 }  // namespace penstock::config

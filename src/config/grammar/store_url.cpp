@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.hpp"
 #include "config/grammar/number.hpp"
 
 namespace penstock::config {
@@ -34,13 +35,6 @@ constexpr std::array schemes{
     scheme_row{"valkey+cluster", store_kind::cluster, false, false},
 };
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -49,8 +43,8 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       continue;
     }
     if (i + 2 >= text.size()) return std::nullopt;
-    const int high = hex_digit(text[i + 1]);
-    const int low = hex_digit(text[i + 2]);
+    const int high = ascii::hex_value(text[i + 1]);
+    const int low = ascii::hex_value(text[i + 2]);
     if (high < 0 || low < 0) return std::nullopt;
     out += static_cast<char>(high * 16 + low);
     i += 2;
@@ -69,9 +63,7 @@ problem bad_database(std::size_t offset) {
           offset};
 }
 
-}  // namespace
-
-parsed<store_url> parse_store_url(std::string_view text) {
+parsed<store_url> read_store_url(std::string_view text) {
   constexpr std::string_view example =
       "redis://HOST:PORT/DB, rediss://…, unix:///PATH, redis+sentinel://HOST,HOST/MASTER, "
       "redis+cluster://HOST,HOST";
@@ -162,6 +154,16 @@ parsed<store_url> parse_store_url(std::string_view text) {
     out.database = *database;
   }
   return out;
+}
+
+}  // namespace
+
+parsed<store_url> parse_store_url(std::string_view text) {
+  auto url = read_store_url(text);
+  if (url) return url;
+  auto p = url.error();
+  p.secret = true;
+  return p;
 }
 
 std::string redacted(const store_url& u) {

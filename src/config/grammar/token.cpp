@@ -5,18 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.hpp"
+
 namespace penstock::config {
 namespace {
 
-bool alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+using ascii::is_alnum;
+using ascii::lower;
 
 char upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 template <class Allowed>
@@ -25,14 +23,10 @@ std::size_t first_bad(std::string_view text, Allowed allowed) {
                                   text.begin());
 }
 
-bool token_char(char c) {
-  return alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
 bool is_token(std::string_view text) noexcept {
-  return !text.empty() && text.size() <= 256 && first_bad(text, token_char) == text.size();
+  return !text.empty() && text.size() <= 256 && first_bad(text, ascii::is_token) == text.size();
 }
 
 parsed<std::string> parse_header_name(std::string_view text) {
@@ -40,7 +34,7 @@ parsed<std::string> parse_header_name(std::string_view text) {
   return problem{fmt::format("{} is not a header name", quoted(text)),
                  text.ends_with(':') ? "without the colon"
                                      : "letters, digits and hyphens, for example X-API-Key",
-                 first_bad(text, token_char)};
+                 first_bad(text, ascii::is_token)};
 }
 
 parsed<std::string> parse_method(std::string_view text) {
@@ -59,7 +53,7 @@ parsed<std::string> parse_method(std::string_view text) {
 
 parsed<std::string> parse_name(std::string_view text) {
   constexpr std::string_view rule = "1 to 64 of A-Z a-z 0-9 . _ -";
-  const auto allowed = [](char c) { return alphanumeric(c) || c == '.' || c == '_' || c == '-'; };
+  const auto allowed = [](char c) { return is_alnum(c) || c == '.' || c == '_' || c == '-'; };
   const auto bad = first_bad(text, allowed);
   if (text.empty() || text.size() > 64 || bad < text.size()) {
     return problem{fmt::format("{} is not a name", quoted(text)), std::string(rule),
@@ -69,12 +63,10 @@ parsed<std::string> parse_name(std::string_view text) {
 }
 
 parsed<std::string> parse_sha256(std::string_view text) {
-  const auto hex = [](char c) {
-    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'f');
-  };
+  const auto hex = [](char c) { return ascii::hex_value(c) >= 0; };
   if (text.size() != 64 || first_bad(text, hex) != text.size()) {
     return problem{"not a SHA-256: 64 hex digits are needed", "printf %s \"$SECRET\" | sha256sum",
-                   0};
+                   0, true};
   }
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), lower);
@@ -84,7 +76,7 @@ parsed<std::string> parse_sha256(std::string_view text) {
 parsed<std::string> parse_host_pattern(std::string_view text) {
   const auto name = text.starts_with("*.") ? text.substr(2) : text;
   const std::size_t skipped = text.size() - name.size();
-  const auto allowed = [](char c) { return alphanumeric(c) || c == '-' || c == '.' || c == '_'; };
+  const auto allowed = [](char c) { return is_alnum(c) || c == '-' || c == '.' || c == '_'; };
   const bool literal_v6 = name.starts_with('[') && name.ends_with(']');
   const auto bad = first_bad(name, allowed);
   if (!literal_v6 && (name.empty() || name.size() > 253 || bad < name.size() ||

@@ -100,6 +100,15 @@ constexpr word<store_failure> failure_words[] = {{"allow", store_failure::allow}
                                                  {"local", store_failure::local}};
 constexpr word<bool> count_words[] = {{"requests", false}, {"failures", true}};
 
+void read_ban(const value& v, limit_draft& l) {
+  policy::ban_spec b;
+  if (!read_map(v, ban_table, b) || b.after == 0) return;
+  l.spec.ban = b;
+  // Refusals are counted like requests, so the same numbers can be kept exactly.
+  const quota q{.kind = algorithm::sliding_window_counter, .count = b.after, .period = b.within};
+  if (const auto ok = validate(q); !ok) v.find("after")->fail(ok.error().message);
+}
+
 const field<limit_draft> limit_table[] = {
     {{"name", "name", required,
       "A word for metrics and headers, for example `name: login`. Counters belong to it: keep it "
@@ -170,10 +179,7 @@ const field<limit_draft> limit_table[] = {
        }
      }},
     {{"ban", "map", "none", "Refuse a key that is refused too often for a while."},
-     [](const value& v, limit_draft& l) {
-       policy::ban_spec b;
-       if (read_map(v, ban_table, b)) l.spec.ban = b;
-     }},
+     [](const value& v, limit_draft& l) { read_ban(v, l); }},
     {{"response", "map", "responses",
       "What this limit's refusals look like; keys as in `responses`."},
      [](const value& v, limit_draft& l) {

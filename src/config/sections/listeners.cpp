@@ -87,7 +87,7 @@ const field<config> admin_table[] = {
        c.at.admin_token = v.at();
        if (v.raw().text.size() < 16) {
          if (v.text("a text") != nullptr)
-           v.fail("too short for a secret", "at least 16 characters");
+           v.fail(problem{"too short for a secret", "at least 16 characters", 0, true});
          return;
        }
        read_string(v, c.admin.token);

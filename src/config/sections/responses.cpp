@@ -1,6 +1,7 @@
 // `responses:` and `paths:` what clients are told, and which paths are the same.
-#include <fmt/format.h>
+#include <algorithm>
 
+#include "base/ascii.hpp"
 #include "config/grammar/token.hpp"
 #include "config/sections/sections.hpp"
 
@@ -24,6 +25,22 @@ void read_body_text(const value& v, std::string& out) {
   out = *text;
 }
 
+void read_content_type(const value& v, response_spec& r) {
+  const auto* text = v.text("a media type");
+  if (text == nullptr) return;
+  const bool visible =
+      std::all_of(text->begin(), text->end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (text->empty() || !visible)
+    return v.fail("is not a media type", "for example text/html; charset=utf-8");
+  r.content_type = *text;
+}
+
+bool is_language_tag(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
+    return ascii::is_alnum(c) || c == '-';
+  });
+}
+
 const field<response_spec> refusals[] = {
     {{"status", "whole number", "429", "Status of a refusal."},
      [](const value& v, response_spec& r) { read_integer(v, 400, 599, r.status); }},
@@ -38,7 +55,7 @@ const field<response_spec> refusals[] = {
        read_body_text(v, r.text);
      }},
     {{"content_type", "media type", "text/plain; charset=utf-8", "Content-Type of `text`."},
-     [](const value& v, response_spec& r) { read_string(v, r.content_type); }},
+     read_content_type},
     {{"languages", "map of texts", "none",
       "`text` by language tag, chosen by the client's Accept-Language."},
      [](const value& v, response_spec& r) {
@@ -46,8 +63,10 @@ const field<response_spec> refusals[] = {
          return v.fail("expected a map of texts", "for example { de: \"…\", fr: \"…\" }");
        for (const auto& [tag, n] : v.raw().entries) {
          const auto item = v.child(n, tag.text);
-         const auto ok = parse_name(tag.text);
-         if (!ok) item.fail("not a language tag", "for example en or pt-BR");
+         if (!is_language_tag(tag.text)) {
+           v.child(tag, tag.text).fail("not a language tag", "for example en or pt-BR");
+           continue;
+         }
          read_body_text(item, r.languages[tag.text]);
        }
      }},
