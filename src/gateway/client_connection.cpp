@@ -245,6 +245,7 @@ void client_connection::exchange_over(then what) {
   blocked_ = 0;
   tunnel_ = false;
   body_expected_ = false;
+  body_paused_ = 0;
   switch (what) {
     case then::keep:
       phase_ = phase::waiting;
@@ -298,11 +299,19 @@ void client_connection::drain() {
 
 // --- deadlines
 
-void client_connection::expect_body() noexcept {
-  if (body_expected_) return;
-  body_expected_ = true;
-  since_ = net::loop::coarse_now();
-  update_deadline();
+void client_connection::expect_body() {
+  if (!body_expected_) {
+    body_expected_ = true;
+    since_ = net::loop::coarse_now();
+  } else if (body_paused_ != 0) {
+    since_ += net::loop::coarse_now() - body_paused_;
+  }
+  body_paused_ = 0;
+  if (!deadline_.armed() || deadline_.deadline() > due()) update_deadline();
+}
+
+void client_connection::pause_body() noexcept {
+  if (body_paused_ == 0) body_paused_ = net::loop::coarse_now();
 }
 
 void client_connection::tunnel_moved() noexcept {
@@ -325,7 +334,7 @@ net::timer_wheel::milliseconds client_connection::due() const noexcept {
                                          : options.idle_timeout.count());
     case phase::busy:
       if (tunnel_) return since_ + options.tunnel_timeout.count();
-      if (!body_expected_ || !exchange_->waits_for_body()) return never;
+      if (!body_expected_ || body_paused_ != 0 || !exchange_->waits_for_body()) return never;
       return since_ + options.body_grace.count() +
              static_cast<std::int64_t>(exchange_->body_octets() * 1000 / options.body_rate_min);
     case phase::lingering:

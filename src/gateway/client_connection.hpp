@@ -41,8 +41,10 @@ class client_connection final : public loop_object {
   // `gone`: the client is not there any more.
   enum class flushed : std::uint8_t { sent, full, gone };
   flushed flush();
-  // Octets of the body have come, so many since it began: moves the deadline of a body.
-  void expect_body() noexcept;
+  // Octets of the body are what is waited for; the client's time for it runs …
+  void expect_body();
+  // … but not while it is the upstream that takes none.
+  void pause_body() noexcept;
   // The exchange is over; it must not touch anything afterwards.
   enum class then : std::uint8_t { keep, linger, close, reset };
   void exchange_over(then what);
@@ -80,10 +82,11 @@ class client_connection final : public loop_object {
   net::buffer held_;  // the block that holds the head of the request under way
   std::unique_ptr<exchange> exchange_;
   net::timer_wheel::entry deadline_;
-  net::timer_wheel::milliseconds since_ = 0;    // when the present wait began
-  net::timer_wheel::milliseconds blocked_ = 0;  // when the client stopped reading; 0: it reads
-  std::size_t sent_since_ = 0;                  // octets written since `blocked_`
-  std::size_t lingered_ = 0;                    // octets dropped
+  net::timer_wheel::milliseconds since_ = 0;        // when the present wait began
+  net::timer_wheel::milliseconds blocked_ = 0;      // when the client stopped reading; 0: it reads
+  net::timer_wheel::milliseconds body_paused_ = 0;  // since when; 0: it is not
+  std::size_t sent_since_ = 0;                      // octets written since `blocked_`
+  std::size_t lingered_ = 0;                        // octets dropped
   phase phase_ = phase::waiting;
   bool reading_ = false;
   bool filled_ = false;  // the last read took all the room there was

@@ -87,6 +87,8 @@ void exchange::pump_request() {
     if (at_ != state::forwarding) return;  // the body was broken or too long
     switch (upstream_->out.flush(upstream_->stream, upstream_written_)) {
       case net::write_queue::state::full:
+        client_->pause_body();
+        if (!response_begun_) upstream_->set_deadline(owner_.options.response_timeout);
         upstream_->wait_writable();
         return;
       case net::write_queue::state::failed:

@@ -443,6 +443,20 @@ TEST(Gateway, EndsSlowHeadsAndBodies) {
   EXPECT_EQ(f.counts().clients_cut, 2U);
 }
 
+// When the upstream does not take a body (fault F22) the client is not to blame for its pace.
+TEST(Gateway, BlamesTheUpstreamThatDoesNotTakeTheBody) {
+  fixture f({.response_timeout = 400ms, .body_grace = 100ms});
+  f.upstream.never_read();
+  auto client = f.connect();
+  std::thread writer([&] {
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n" +
+                pattern(4'000'000));
+  });
+  EXPECT_EQ(client.read_response().status, 504);
+  client.close();
+  writer.join();
+}
+
 // A client that does not read must not hold more than one buffer, nor for ever.
 TEST(Gateway, CutsAClientThatDoesNotRead) {
   fixture f({.write_grace = 200ms});

@@ -239,6 +239,7 @@ fake_upstream::~fake_upstream() {
     for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
   }
   for (auto& t : threads_) t.join();
+  for (const int fd : kept_) ::close(fd);
   ::close(listener_);
 }
 
@@ -249,6 +250,10 @@ void fake_upstream::accept_all() {
     const std::lock_guard lock(mutex_);
     ++connections_;
     open_.push_back(fd);
+    if (never_read_) {
+      kept_.push_back(fd);
+      continue;
+    }
     threads_.emplace_back([this, fd] { serve(fd); });
   }
 }

@@ -86,6 +86,7 @@ class fake_upstream {
   void close_instead_of_second_answer() { close_second_ = true; }
   void send_continue(bool yes) { send_continue_ = yes; }
   void tunnel_echo() { tunnel_ = true; }
+  void never_read() { never_read_ = true; }
 
   [[nodiscard]] std::vector<seen_request> requests() const;  // the complete ones
   [[nodiscard]] std::size_t connections() const;
@@ -99,10 +100,12 @@ class fake_upstream {
   std::atomic<bool> close_second_{false};
   std::atomic<bool> send_continue_{true};
   std::atomic<bool> tunnel_{false};
+  std::atomic<bool> never_read_{false};
   mutable std::mutex mutex_;
   std::function<std::string(const seen_request&)> respond_;
   std::vector<seen_request> requests_;
   std::vector<int> open_;
+  std::vector<int> kept_;  // accepted and left alone
   std::size_t connections_ = 0;
   std::vector<std::thread> threads_;
   std::thread acceptor_;

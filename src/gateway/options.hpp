@@ -53,7 +53,7 @@ struct gateway_options {
   milliseconds tunnel_timeout{3'600'000};  // an upgraded connection on which nothing moves
 
   // Upstream connections kept for the next request, per loop and upstream.
-  std::size_t kept_upstream_max = 256;
+  std::size_t kept_upstream_max = 512;
   milliseconds kept_upstream_timeout{4'000};  // below the 5 s after which common servers close
   // Failures in a row after which an upstream is left out, for 1 s, 2 s … 30 s, while others work.
   std::uint32_t failures_until_down = 3;
