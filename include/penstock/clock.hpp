@@ -1,6 +1,6 @@
-// Time as the library sees it: microseconds since the Unix epoch, UTC, signed 64 bit. Nothing in the
-// library reads a clock on its own account: every call that depends on time takes an instant, so a
-// test can play a year in a millisecond.
+// Time as the library sees it: microseconds since the Unix epoch, UTC, signed 64 bit. Nothing in
+// the library reads a clock on its own account: every call that depends on time takes an instant,
+// so a test can play a year in a millisecond.
 #pragma once
 
 #include <chrono>
