@@ -35,12 +35,13 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-redis_server::redis_server(std::vector<std::string> options, int port)
-    : options_(std::move(options)), port_(port) {
+redis_server::redis_server(std::vector<std::string> options, int port, const std::string& sentinel)
+    : options_(std::move(options)), sentinel_(!sentinel.empty()), port_(port) {
   std::string name = (std::filesystem::temp_directory_path() / "penstock-redis-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
   folder_ = name;
   socket_path_ = folder_ + "/s";
+  if (sentinel_) std::ofstream(folder_ + "/sentinel.conf") << sentinel;
   start();
 }
 
@@ -51,11 +52,12 @@ redis_server::~redis_server() {
 }
 
 void redis_server::start() {
-  std::vector<std::string> words{"redis-server", "--port",     std::to_string(port_),
-                                 "--unixsocket", socket_path_, "--dir",
-                                 folder_,        "--logfile",  folder_ + "/log",
-                                 "--save",       "",           "--daemonize",
-                                 "no",           "--bind",     "127.0.0.1"};
+  std::vector<std::string> words{"redis-server"};
+  if (sentinel_) words.insert(words.end(), {folder_ + "/sentinel.conf", "--sentinel"});
+  words.insert(words.end(),
+               {"--port", std::to_string(port_), "--unixsocket", socket_path_, "--dir", folder_,
+                "--logfile", folder_ + "/log", "--daemonize", "no", "--bind", "127.0.0.1"});
+  if (!sentinel_) words.insert(words.end(), {"--save", ""});
   words.insert(words.end(), options_.begin(), options_.end());
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());

@@ -17,8 +17,10 @@ namespace penstock::redis_test {
 
 class redis_server {
  public:
-  // `options`: words of the command line behind the ones that make it private.
-  explicit redis_server(std::vector<std::string> options = {}, int port = 0);
+  // `options`: words of the command line behind the ones that make it private. `sentinel`: not
+  // empty: the lines of a Sentinel's configuration.
+  explicit redis_server(std::vector<std::string> options = {}, int port = 0,
+                        const std::string& sentinel = {});
   ~redis_server();
   redis_server(const redis_server&) = delete;
   redis_server& operator=(const redis_server&) = delete;
@@ -36,6 +38,7 @@ class redis_server {
 
  private:
   std::vector<std::string> options_;
+  bool sentinel_ = false;
   std::string folder_;
   std::string socket_path_;
   int port_ = 0;

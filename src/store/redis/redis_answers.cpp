@@ -12,7 +12,8 @@ namespace resp = net::resp;
 
 constexpr std::uint8_t resent_max = 8;
 constexpr std::chrono::milliseconds try_again_after{3};
-constexpr std::size_t fields = 6;  // of a charge in the answer of a check
+constexpr std::size_t image_max = 255;  // octets; the longest state has 36
+constexpr std::size_t fields = 6;       // of a charge in the answer of a check
 
 }  // namespace
 
@@ -37,9 +38,18 @@ void redis_store::take_answer(part& p, std::span<const resp::node> answer) {
 
 bool redis_store::read_verdicts(part& p, std::span<const resp::node> answer) {
   batch& b = *p.of->waiting;
-  if (answer.size() != 2 + fields * p.charges.size()) return false;
-  for (std::size_t i = 1; i < answer.size(); ++i) {
+  const std::size_t numbers = 2 + fields * p.charges.size();
+  const bool images =
+      p.of->used > 1 && p.of->state == request_state::checking && b.why == intent::take;
+  if (answer.size() != numbers + (images ? 2 * p.charges.size() : 0)) return false;
+  for (std::size_t i = 1; i < numbers; ++i) {
     if (answer[i].kind != resp::type::integer) return false;
+  }
+  p.images.resize(images ? p.charges.size() : 0);
+  for (std::size_t i = 0; i < p.images.size(); ++i) {
+    p.images[i].before = answer[numbers + 2 * i].text;
+    p.images[i].after = answer[numbers + 2 * i + 1].text;
+    if (p.images[i].before.size() > image_max || p.images[i].after.size() > image_max) return false;
   }
   p.decided_at = instant{duration{answer[1].number}};
   p.admitted = true;
@@ -99,7 +109,7 @@ void redis_store::undo(request& r) {
     verdicts_.clear();
     for (const std::uint16_t k : p.charges) verdicts_.push_back(b.verdicts[k]);
     args_.clear();
-    append_undo_args(args_, charges, verdicts_, p.decided_at,
+    append_undo_args(args_, charges, verdicts_, p.images, p.decided_at,
                      b.why == intent::peek ? request_kind::peek : request_kind::take, given(now_));
     encode(p, undo_script(), charges);
     p.by_text = p.asking = false;

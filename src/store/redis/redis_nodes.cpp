@@ -107,7 +107,7 @@ void redis_store::refresh_map() {
     if (n.connection->serves()) able.push_back(n.connection.get());
   }
   if (!able.empty()) able[random() % able.size()]->ask_topology(true);
-  const bool trouble = !map_known_ || able.size() < nodes_.size();
+  const bool trouble = !map_whole_ || able.size() < nodes_.size();
   if (!trouble || map_timer_armed_) return;
   map_timer_armed_ = true;
   map_timer_.expires_after(refresh_in_trouble);
@@ -151,7 +151,7 @@ void redis_store::apply_map(const slot_map& map) {
       node_of_slot_[static_cast<std::size_t>(slot)] = index;
     }
   }
-  map_known_ = true;
+  map_whole_ = std::find(node_of_slot_.begin(), node_of_slot_.end(), -1) == node_of_slot_.end();
   // Nodes without slots are left: replicas, and masters that are gone. Seeds stay, to ask them.
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     const bool seed = std::find(seeds_.begin(), seeds_.end(), nodes_[i].at) != seeds_.end();
@@ -167,9 +167,9 @@ void redis_store::apply_map(const slot_map& map) {
 
 bool redis_store::serving() const noexcept {
   if (!is_cluster()) return nodes_.front().connection->serves();
-  if (!map_known_) return false;
+  if (!map_whole_) return false;
   return std::all_of(node_of_slot_.begin(), node_of_slot_.end(), [this](std::int16_t index) {
-    return index >= 0 && nodes_[static_cast<std::size_t>(index)].connection->serves();
+    return nodes_[static_cast<std::size_t>(index)].connection->serves();
   });
 }
 

@@ -147,6 +147,7 @@ void redis_store::enlist(request& r, clock::time_point now) {
 bool redis_store::launch(request& r, clock::time_point now) {
   for (std::size_t i = 0; i < r.used; ++i) {
     const link* to = route(r.parts[i]->slot);
+    if (to == nullptr) refresh_map();
     if (to == nullptr || !to->takes_calls()) return false;
   }
   enlist(r, now);
@@ -170,7 +171,10 @@ progress redis_store::check(batch& b, instant now) {
     const auto charges = charges_of(*r.parts[i], b.charges);
     args_.clear();
     append_check_args(args_, charges,
-                      b.why == intent::peek ? request_kind::peek : request_kind::take, given(now));
+                      b.why == intent::peek ? request_kind::peek
+                      : r.used > 1          ? request_kind::take_with_images
+                                            : request_kind::take,
+                      given(now));
     encode(*r.parts[i], check_script(charges), charges);
   }
   if (launch(r, clock::now())) return progress::pending;
@@ -194,7 +198,7 @@ void redis_store::record(std::span<const charge> charges, instant now) {
     const auto mine = charges_of(*r.parts[i], charges);
     args_.clear();
     append_check_args(args_, mine, request_kind::record, given(now));
-    encode(*r.parts[i], check_script(mine), mine);
+    encode(*r.parts[i], record_script(), mine);
   }
   if (!launch(r, clock::now())) give_back(r);
 }

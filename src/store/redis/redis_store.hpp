@@ -151,7 +151,7 @@ class redis_store final : public store, private link_owner {
   std::vector<node> nodes_;  // standalone and Sentinel: one
   std::vector<host_port> seeds_;
   std::array<std::int16_t, slot_count> node_of_slot_{};  // cluster; -1: unknown
-  bool map_known_ = false;
+  bool map_whole_ = false;                               // every slot has a node
   bool map_asked_ = false;
   clock::time_point map_asked_at_{};
   boost::asio::steady_timer map_timer_;

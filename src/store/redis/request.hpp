@@ -10,6 +10,7 @@
 #include <penstock/clock.hpp>
 
 #include "store/redis/call.hpp"
+#include "store/redis/request_args.hpp"
 #include "store/store.hpp"
 
 namespace penstock::store::redis {
@@ -21,6 +22,7 @@ struct part : call {
   request* of = nullptr;
   int slot = 0;
   std::vector<std::uint16_t> charges;  // indexes into the batch
+  std::vector<image> images;           // of several slots: what undoing needs, per charge
   std::uint8_t resent = 0;
   bool open = false;      // an answer is awaited
   bool admitted = false;  // every enforcing charge of it was

@@ -8,6 +8,7 @@ namespace {
 constexpr std::uint8_t peek_flag = 1;
 constexpr std::uint8_t record_flag = 2;
 constexpr std::uint8_t undo_flag = 4;
+constexpr std::uint8_t images_flag = 8;
 constexpr std::uint8_t given_time_flag = 128;
 constexpr int charged_bit = 8;  // of a charge
 
@@ -72,16 +73,17 @@ void append_charge(std::string& out, const charge& c, int more = 0) {
 void append_check_args(std::string& out, std::span<const charge> charges, request_kind kind,
                        std::optional<instant> given) {
   append_head(out,
-              kind == request_kind::peek     ? peek_flag
-              : kind == request_kind::record ? record_flag
-                                             : std::uint8_t{0},
+              kind == request_kind::peek               ? peek_flag
+              : kind == request_kind::record           ? record_flag
+              : kind == request_kind::take_with_images ? images_flag
+                                                       : std::uint8_t{0},
               given);
   for (const charge& c : charges) append_charge(out, c);
 }
 
 void append_undo_args(std::string& out, std::span<const charge> charges,
-                      std::span<const verdict> verdicts, instant charged_at, request_kind kind,
-                      std::optional<instant> given) {
+                      std::span<const verdict> verdicts, std::span<const image> images,
+                      instant charged_at, request_kind kind, std::optional<instant> given) {
   const bool peek = kind == request_kind::peek;
   append_head(out, peek ? undo_flag | peek_flag : undo_flag, given);
   append_number(out, charged_at.time_since_epoch().count());
@@ -89,6 +91,11 @@ void append_undo_args(std::string& out, std::span<const charge> charges,
     const bool charged =
         !peek && verdicts[i].admitted && !charges[i].only_check && charges[i].cost > 0;
     append_charge(out, charges[i], charged ? charged_bit : 0);
+    if (!charged) continue;
+    for (const std::string* text : {&images[i].before, &images[i].after}) {
+      append_octet(out, static_cast<std::uint8_t>(text->size()));
+      out += *text;
+    }
   }
 }
 

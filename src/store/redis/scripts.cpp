@@ -73,6 +73,10 @@ const script& check_script(std::span<const charge> charges) {
   return checks()[set];
 }
 
+const script& record_script() {
+  return checks()[all_algorithms];
+}
+
 const script& refund_script() {
   static const script s = assemble(all_algorithms, {lua::refunds, lua::refund});
   return s;
@@ -85,10 +89,11 @@ const script& undo_script() {
 
 std::span<const script* const> preloaded_scripts() {
   static const auto scripts = [] {
-    std::array<const script*, algorithms + 2> all{};
+    std::array<const script*, algorithms + 3> all{};
     for (std::size_t i = 0; i < algorithms; ++i) all[i] = &checks()[std::size_t{1} << i];
     all[algorithms] = &refund_script();
     all[algorithms + 1] = &undo_script();
+    all[algorithms + 2] = &record_script();
     return all;
   }();
   return scripts;

@@ -19,8 +19,9 @@ struct script {
 
 // The check for the algorithms of `charges`, which are at least one.
 [[nodiscard]] const script& check_script(std::span<const charge> charges);
+[[nodiscard]] const script& record_script();  // a check for any algorithm
 [[nodiscard]] const script& refund_script();
-// Those that a new connection loads: the checks of one algorithm, refund and undo.
+// Those that a new connection loads: the checks of one algorithm and of all, refund and undo.
 [[nodiscard]] std::span<const script* const> preloaded_scripts();
 [[nodiscard]] const script& undo_script();  // a check that first takes back what was charged
 

@@ -1,5 +1,9 @@
--- One batch in one step: store/decide.hpp in Lua. With is_undo: this part of a batch was admitted and
--- charged, but a part in another slot was refused; it is taken back and decided as refused. Answers the clock in microseconds and, per charge,
+-- One batch in one step: store/decide.hpp in Lua.
+-- A batch over several slots is one call per slot. With wants_images each also answers what was stored
+-- before and after. With is_undo this part was admitted and charged, but another slot refused: it is
+-- taken back and decided as refused. What is still as we wrote it becomes what it was; what somebody
+-- changed meanwhile, and a log, is refunded.
+-- Answers the clock in microseconds and, per charge,
 -- admitted + 2 * never, remaining, retry, reset, next, delay; waits in ticks of the charge's quota.
 local states, charges = {}, {}
 local charged_us
@@ -21,10 +25,17 @@ for i = 1, #KEYS do
   end
   c.state = s
   charges[i] = c
-  if how >= 8 and s and s.present then  -- was charged, and is to be taken back
-    c.charged_at = floor(charged_us / c.tick)
+  if how >= 8 then  -- was charged, and is to be taken back
+    local before, after
+    before, after, at = unpack('<Bc0Bc0', args, at)
     s.charge = c
-    refunds[kind](c, s)
+    if after ~= '' and s.value == after then
+      s.value, s.restored = before, true
+      c.algorithm.open(s)
+    elseif s.present and not s.restored then
+      c.charged_at = floor(charged_us / c.tick)
+      refunds[kind](c, s)
+    end
   end
 end
 
@@ -99,6 +110,10 @@ if not is_peek then
   for _, s in pairs(states) do
     if s.changed then
       s.algorithm.save(s.charge, s)
+    elseif s.restored and s.value == '' then
+      call('DEL', s.key)
+    elseif s.restored then
+      store(s.charge, s, s.value, s.algorithm.horizon(s.charge))
     elseif s.present and s.charge.cost > 0 and call('PTTL', s.key) == -1 then
       -- Somebody made the value permanent; it must not stay when its time is over.
       local c = s.charge
@@ -114,5 +129,13 @@ for i = 1, #charges do
   answer[n] = (c.admitted and 1 or 0) + (c.never and 2 or 0)
   answer[n + 1], answer[n + 2], answer[n + 3] = c.left, c.retry, c.reset
   answer[n + 4], answer[n + 5] = c.next, c.delay
+end
+if wants_images then
+  for i = 1, #charges do
+    local s = charges[i].state
+    local keeps = s and s.written and s.algorithm.tag
+    answer[#answer + 1] = keeps and s.value or ''
+    answer[#answer + 1] = keeps and s.written or ''
+  end
 end
 return answer

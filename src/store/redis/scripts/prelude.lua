@@ -18,6 +18,7 @@ local flags, clock, at = unpack('<Bi7', args, 1)
 local is_peek = flags % 2 == 1
 local is_record = flags % 4 >= 2
 local is_undo = flags % 8 >= 4
+local wants_images = flags % 16 >= 8
 -- A test may bring its own time; Redis' clock does not follow it, so nothing may expire meanwhile.
 local spare_ms = 1
 if flags >= 128 then
@@ -45,5 +46,6 @@ end
 -- `ticks` from now on the state is as if untouched. At least until the present tick is over.
 local function store(c, s, value, ticks)
   if ticks < 1 then ticks = 1 end
+  s.written = value
   call('PSETEX', s.key, ceil(ticks * c.tick / 1000) + spare_ms, value)
 end
