@@ -6,7 +6,7 @@
 
 #include <penstock/result.hpp>
 
-#include "config/config.hpp"
+#include "cli/settings_source.hpp"
 
 namespace penstock::cli {
 
@@ -14,11 +14,16 @@ class daemon {
  public:
   // Opens everything; nothing is served yet. Errors: invalid_config, io, each a sentence that says
   // what to do. Blocks SIGTERM, SIGINT and SIGHUP for the process's threads.
-  static result<std::unique_ptr<daemon>> open(config::config settings);
+  // `source` is where reloads come from: on SIGHUP, and when one of its files has changed.
+  static result<std::unique_ptr<daemon>> open(settings first, settings_source source);
   ~daemon();
 
   // Serves until SIGTERM or SIGINT, then finishes what is in flight; a second signal ends at once.
   void run();
+
+  // Puts the settings as they are now in force: all loops at once, each between two requests. When
+  // they have an error, it is said and everything stays as it was. From run()'s thread only.
+  bool reload();
 
  private:
   struct parts;

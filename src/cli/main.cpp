@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/explain_command.hpp"
 #include "cli/serve_flags.hpp"
 
 namespace {
@@ -64,6 +65,16 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   auto* check = app.add_subcommand("check", "validate and lint policy files");
   check->add_option("FILE", files, "policy files; - is standard input")->required();
+  cli::explain_flags explain;
+  auto* explains = app.add_subcommand("explain", "one request through a policy, step by step");
+  explains->add_option("FILE", explain.file, "policy file")->required();
+  explains->add_option("--method", explain.method, "request method")->type_name("M");
+  explains->add_option("--path", explain.path, "request target")->type_name("P");
+  explains->add_option("--peer", explain.peer, "address of the connection's other end")
+      ->type_name("IP");
+  explains->add_option("-H", explain.fields, "'Name: value', may be repeated")
+      ->type_name("FIELD")
+      ->allow_extra_args(false);
   auto* version = app.add_subcommand("version", "print the version");
 
   try {
@@ -75,6 +86,7 @@ int main(int argc, char** argv) {
   try {
     if (version->parsed()) return cli::version_command();
     if (check->parsed()) return cli::check_command(files);
+    if (explains->parsed()) return cli::explain_command(explain);
     return cli::serve_command(serve);
   } catch (const std::exception& unexpected) {
     std::fprintf(stderr, "penstock: internal error: %s\n", unexpected.what());

@@ -22,7 +22,8 @@ namespace penstock::config {
 inline constexpr std::int64_t unlimited_bytes = std::numeric_limits<std::int64_t>::max();
 
 struct memory_config {
-  std::int64_t max_bytes = 64LL << 20;  // budget of the table; at least 64 KiB
+  std::int64_t max_bytes = 64LL << 20;  // budget of the table; at least 1 MiB
+  friend bool operator==(const memory_config&, const memory_config&) = default;
 };
 
 struct store_config {
@@ -34,6 +35,7 @@ struct store_config {
   // on_store_failure and fleet_size are read from `store:` too and stand in policy_spec, where they
   // are used; `fleet_size_given` tells a written 1 from the default.
   bool fleet_size_given = false;
+  friend bool operator==(const store_config&, const store_config&) = default;
 };
 
 struct gateway_config {
@@ -48,6 +50,7 @@ struct gateway_config {
   duration idle_timeout{60'000'000};    // a kept connection without a request
   duration connect_timeout{5'000'000};  // to an upstream
   duration response_timeout{60'000'000};  // between two reads from an upstream
+  friend bool operator==(const gateway_config&, const gateway_config&) = default;
 };
 
 // Who may say in header fields what the original request was (X-Forwarded-Method, X-Original-URI
@@ -58,16 +61,19 @@ struct decision_config {
   std::optional<listen_address> http, grpc, redis;
   original_headers believe_original =
       original_headers::local;  // local: loopback and unix listeners
+  friend bool operator==(const decision_config&, const decision_config&) = default;
 };
 
 struct admin_config {
   std::optional<listen_address> listen;
   std::string token;         // in clear; secret, never printed
   std::string token_sha256;  // 64 hex digits, lower case; of `token` when that is given
+  friend bool operator==(const admin_config&, const admin_config&) = default;
 };
 
 struct health_config {
   std::optional<listen_address> listen;
+  friend bool operator==(const health_config&, const health_config&) = default;
 };
 
 // Where the values stand that checks and lints talk about; line 0: not written in the file.

@@ -75,7 +75,7 @@ class reader {
   }
 
  private:
-  struct entry {
+  struct plan_line {
     std::string plan, file;
     int line = 0;
   };
@@ -140,7 +140,8 @@ class reader {
         return;
       }
       const auto [at, fresh] = plan_of_.try_emplace(
-          std::move(*key), entry{.plan = std::string(plan), .file = path_of(name), .line = number});
+          std::move(*key),
+          plan_line{.plan = std::string(plan), .file = path_of(name), .line = number});
       if (!fresh && at->second.plan != plan) {
         problem(name, number,
                 "gives a second plan to the one of " + at->second.file + ":" +
@@ -153,7 +154,7 @@ class reader {
   const policy::policy_spec& spec_;
   std::string folder_;
   const std::function<std::optional<std::string>(const std::string&)>& read_;
-  std::map<std::string, entry> plan_of_;
+  std::map<std::string, plan_line> plan_of_;
   side_files out_;
 };
 

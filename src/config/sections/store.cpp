@@ -17,7 +17,7 @@ const field<memory_config> memory_table[] = {
     {{"max_bytes", "size", "64MiB",
       "Budget of the counters' table. When it is full, expired counters go first."},
      [](const value& v, memory_config& m) {
-       read_size(v, 64 << 10, std::int64_t{1} << 40, m.max_bytes);
+       read_size(v, 1 << 20, std::int64_t{1} << 40, m.max_bytes);
      }},
 };
 
