@@ -158,7 +158,7 @@ function draw_history(samples) {
   draw_outcomes(samples);
   draw_lines('chart-share', samples, 1, percent, [['refused', refused_share]]);
   const slowest = Math.max(1e4, ...samples.map(s => s.check_p99_ns));
-  draw_lines('chart-latency', samples, round_up(slowest), latency,
+  draw_lines('chart-latency', samples, round_up(slowest), v => v ? latency(v) : '0',
              [['p50', s => s.check_p50_ns], ['p99', s => s.check_p99_ns]]);
 
   const now = samples[samples.length - 1];
@@ -207,7 +207,7 @@ function show_limits(limits) {
     const quota = l.override ? l.override.quota + ' (until ' + clock(l.override.expires_at_ms) + ')' : l.quota;
     return element('tr', {}, cell(l.name), cell(l.key), cell(l.path), cell(quota), cell(l.mode),
         cell(number(l.admitted), 'n'), cell(number(l.refused), 'n'), cell(number(l.shadow_refused), 'n'),
-        element('td', {}, element('meter', {min: 0, max: 1, value: share, title: percent(share)}),
+        element('td', {className: 'share'}, element('meter', {min: 0, max: 1, value: share, title: percent(share)}),
                 ' ' + percent(share)));
   }), 'no limits: everything is admitted');
 }
