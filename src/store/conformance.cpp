@@ -108,7 +108,6 @@ class player {
 
 std::vector<scenario> scenarios() {
   std::vector<scenario> all = algorithm_scenarios();
-  for (scenario& s : batch_scenarios()) all.push_back(std::move(s));
   for (scenario& s : all) {
     for (step& st : s.steps) {
       for (want& w : st.wants) {
@@ -116,6 +115,7 @@ std::vector<scenario> scenarios() {
       }
     }
   }
+  for (scenario& s : batch_scenarios()) all.push_back(std::move(s));
   return all;
 }
 

@@ -113,8 +113,8 @@ std::vector<scenario> batch_scenarios() {
       {"refusals_are_counted_up_to_the_cap",
        {{"counts", fixed(3), true}, {"one", fixed(1)}},
        {{0 * s, op::take, {on(0), on(1)}, {{yes, 2, 0, 10 * s}, {yes, 0, 0, 10 * s}}},
-        {1 * s, op::take, {on(0), on(1)}, {{no, 1, 0, 9 * s}, {no, 0, 9 * s, 9 * s}}},
-        {2 * s, op::take, {on(0), on(1)}, {{no, 0, 8 * s, 8 * s}, {no, 0, 8 * s, 8 * s}}},
+        {1 * s, op::take, {on(0), on(1)}, {{yes, 1, 0, 9 * s}, {no, 0, 9 * s, 9 * s}}},
+        {2 * s, op::take, {on(0), on(1)}, {{yes, 0, 8 * s, 8 * s}, {no, 0, 8 * s, 8 * s}}},
         {3 * s, op::take, {on(0)}, {{no, 0, 7 * s, 7 * s}}},
         {10 * s, op::take, {on(0)}, {{yes, 2, 0, 10 * s}}}}},
 
@@ -127,8 +127,8 @@ std::vector<scenario> batch_scenarios() {
 
       {"a_log_that_counts_refusals",
        {{"counts", log_of(2), true}, {"none", fixed(0)}},
-       {{0 * s, op::take, {on(0), on(1)}, {{no, 1, 0, 10 * s}, {no, 0, want::never, 0}}},
-        {1 * s, op::take, {on(0), on(1)}, {{no, 0, 9 * s, 10 * s}, {no, 0, want::never, 0}}},
+       {{0 * s, op::take, {on(0), on(1)}, {{yes, 1, 0, 10 * s}, {no, 0, want::never, 0}}},
+        {1 * s, op::take, {on(0), on(1)}, {{yes, 0, 9 * s, 10 * s}, {no, 0, want::never, 0}}},
         {2 * s, op::take, {on(0)}, {{no, 0, 8 * s, 9 * s}}}}},
 
       {"only_check_decides_and_takes_nothing",
@@ -138,8 +138,24 @@ std::vector<scenario> batch_scenarios() {
         {0, op::take, {only_check(0), on(1)}, {{yes, 1, 0, 10 * s}, {yes, 0, 0, 10 * s}}},
         {0, op::take, {only_check(0, 2)}, {{no, 1, 10 * s, 10 * s}}},
         {0, op::take, {only_check(0), on(1)}, {{yes, 1, 0, 10 * s}, {no, 0, 10 * s, 10 * s}}},
-        {0, op::record, {on(0)}, {}},
+        {0, op::record, {only_check(0)}, {}},
         {0, op::take, {only_check(0)}, {{no, 0, 10 * s, 10 * s}}}}},
+
+      // A limit that admits is no reason for the refusal, also when that refusal was charged to it.
+      {"a_limit_that_counts_refusals_says_what_it_decided",
+       {{"counts", fixed(3), true}, {"one", fixed(1)}, {"log", log_of(3), true}},
+       {{0 * s,
+         op::take,
+         {on(0), on(1), on(2)},
+         {{yes, 2, 0, 10 * s}, {yes, 0, 0, 10 * s}, {yes, 2, 0, 10 * s}}},
+        {1 * s,
+         op::take,
+         {on(0, 2), on(1), on(2, 3)},
+         {{yes, 0, 9 * s, 9 * s}, {no, 0, 9 * s, 9 * s}, {no, 0, 10 * s, 10 * s}}},
+        {2 * s,
+         op::take,
+         {on(0), on(1), on(2)},
+         {{no, 0, 8 * s, 8 * s}, {no, 0, 8 * s, 8 * s}, {no, 0, 8 * s, 9 * s}}}}},
 
       {"recording_takes_what_fits",
        {{"three", fixed(3)}, {"log", log_of(3)}},

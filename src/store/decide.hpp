@@ -29,7 +29,9 @@ enum class taking : std::uint8_t {
 //   verdict ask(i, cost)     the same for another cost, without changing anything
 //   void rollback()          every working copy is again as stored
 // Fills every verdict. A limit that admits a request which another one refuses reports what it has
-// left uncharged. Cost: at most three quota decisions per charge.
+// left uncharged; one that counts refusals reports what is left after its charge, `admitted` by its
+// own decision and, as `retry_after`, when it would admit the same again after that charge.
+// Cost: at most three quota decisions per charge.
 template <class Counters>
 void decide(const batch& b, Counters& counters) {
   bool admitted = true;
@@ -47,7 +49,9 @@ void decide(const batch& b, Counters& counters) {
     if (c.as == role::shadow) {
       b.verdicts[i] = takes ? counters.take(i, taking::all_or_none) : counters.ask(i, c.cost);
     } else if (!admitted && c.what->count_denied && !c.only_check) {
+      const bool admits = b.verdicts[i].admitted;  // then it is no reason for the refusal
       b.verdicts[i] = counters.take(i, taking::up_to_cap);
+      b.verdicts[i].admitted = admits;
       continue;
     }
     if (b.verdicts[i].admitted) {

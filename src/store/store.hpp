@@ -2,10 +2,13 @@
 //
 // All enforcing charges are taken or none; shadow charges are taken exactly when all enforcing ones
 // admit and the shadow limit itself would. A limit that admits is left untouched when another one
-// refuses, unless it counts refusals. The memory store answers before `check` returns, without
-// suspension or allocation; a remote store may answer later on the same event loop.
+// refuses, unless it counts refusals: then it is charged, says that it admits, and tells in
+// `retry_after` when it would again, so that the longest wait of a batch is the request's. The
+// memory store answers before `check` returns, without suspension or allocation; a remote store may
+// answer later on the same event loop.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,15 +48,22 @@ class store {
   // batches are never pending.
   virtual void abandon(batch& /*b*/) {}
 
-  // Takes each charge for itself, as far as it fits, and tells nobody: what a response turned out
-  // to cost. The keys are not used after the call returns.
+  // Takes each charge for itself, as far as it fits, also one that says `only_check`, and tells
+  // nobody: what a response turned out to cost. The keys are not used after the call returns.
+  // This default asks again for what a refusal says is left; a store that may be pending, or that
+  // can do it in one step, has its own.
   virtual void record(std::span<const charge> charges, instant now) {
-    for (const auto& one : charges) {
-      verdict unseen;
-      batch b;
-      b.charges = {&one, 1};
-      b.verdicts = {&unseen, 1};
-      check(b, now);  // a store that may be pending has its own record()
+    for (charge one : charges) {
+      one.only_check = false;
+      while (one.cost > 0) {
+        verdict v;
+        batch b;
+        b.charges = {&one, 1};
+        b.verdicts = {&v, 1};
+        check(b, now);
+        if (b.failed || v.admitted) break;
+        one.cost = std::min(one.cost - 1, v.remaining);
+      }
     }
   }
 
