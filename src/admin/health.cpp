@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "admin/levels.hpp"
+
 namespace penstock::admin {
 namespace {
 
@@ -17,7 +19,7 @@ void answer_ready(net::http_exchange& x, const readiness& r) {
 }  // namespace
 
 bool answer_health(net::http_exchange& x, std::string_view path, operations& asks,
-                   const telemetry::metrics& counts) {
+                   telemetry::metrics& counts) {
   if (path != "/livez" && path != "/readyz" && path != "/metrics") return false;
   if (x.head().method != "GET" && x.head().method != "HEAD") {
     net::answer_method_not_allowed(x, "GET, HEAD");
@@ -26,6 +28,7 @@ bool answer_health(net::http_exchange& x, std::string_view path, operations& ask
   } else if (path == "/readyz") {
     answer_ready(x, asks.ready());
   } else {
+    set_levels(counts, asks);
     x.answer(200, telemetry::exposition_content_type, counts.scrape(), no_store);
   }
   return true;

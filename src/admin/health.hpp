@@ -12,7 +12,7 @@ namespace penstock::admin {
 
 // Answers and returns true when `path` is one of the three.
 bool answer_health(net::http_exchange& x, std::string_view path, operations& asks,
-                   const telemetry::metrics& counts);
+                   telemetry::metrics& counts);
 
 class health_face final : public net::http_handler {
  public:

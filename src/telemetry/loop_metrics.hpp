@@ -52,6 +52,12 @@ class alignas(cache_line) loop_metrics {
     if (reported != no_slot) limits_[reported].decided[i].add();
   }
 
+  // The same for a request refused because its key is banned; `l` is the limit that banned it.
+  void refused_by_ban(slot l) noexcept {
+    add(tally::requests_banned);
+    if (l != no_slot) limits_[l].decided[static_cast<std::size_t>(outcome::deny)].add();
+  }
+
   void add(tally t, std::uint64_t n = 1) noexcept { tallies_[static_cast<std::size_t>(t)].add(n); }
 
   histogram check_duration{check_bounds()};

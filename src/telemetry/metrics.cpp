@@ -79,6 +79,11 @@ double metrics::level(metric m) const noexcept {
   return levels_[static_cast<std::size_t>(m)].load(std::memory_order_relaxed);
 }
 
+void metrics::add_counter(tally t, std::function<std::uint64_t()> read) {
+  const std::lock_guard lock(mutex_);
+  counters_.emplace_back(t, std::move(read));
+}
+
 void metrics::add_source(std::function<void(exposition&)> source) {
   const std::lock_guard lock(mutex_);
   sources_.push_back(std::move(source));
@@ -102,6 +107,10 @@ totals metrics::sum() const {
   for (const auto& e : limits_.entries()) out.limits.push_back({.at = e.at, .label = e.label});
   for (std::size_t i = 0; i < out.tallies.size(); ++i) {
     out.tallies[i] = tallies_[i].load(std::memory_order_relaxed);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [t, read] : counters_) out.tallies[static_cast<std::size_t>(t)] += read();
   }
   out.check_duration.bounds = check_bounds();
   out.store_duration.bounds = network_bounds();

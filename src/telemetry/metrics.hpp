@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <penstock/clock.hpp>
@@ -58,6 +59,10 @@ class metrics {
   // was never set is absent from the scrape.
   void set(metric m, double value) noexcept;
 
+  // Adds what somebody else counts to a tally, in scrapes and in sum(). `read` must only grow, may
+  // be called from any thread and must outlive this object.
+  void add_counter(tally t, std::function<std::uint64_t()> read);
+
   // Called on the scraping thread at every scrape, for values that are cheap to read but not worth
   // pushing. What it captures must outlive this object; it must not call back into this object.
   void add_source(std::function<void(exposition&)> source);
@@ -81,8 +86,9 @@ class metrics {
   [[nodiscard]] std::vector<key_stream*> streams() const;
 
   hash128 secret_;
-  mutable std::mutex mutex_;  // of loops_ and sources_
+  mutable std::mutex mutex_;  // of loops_, counters_ and sources_
   std::vector<std::unique_ptr<loop_metrics>> loops_;
+  std::vector<std::pair<tally, std::function<std::uint64_t()>>> counters_;
   std::vector<std::function<void(exposition&)>> sources_;
 
   limit_slots limits_;

@@ -49,6 +49,31 @@ TEST(Metrics, ARefusedRequestMovesItsSeries) {
   EXPECT_EQ(value_of(text, R"(penstock_requests_total{outcome="allowed"})"), 0);
 }
 
+// A banned client's requests are refused requests of their limit, and counted once by outcome.
+TEST(Metrics, ABannedRequestIsCountedOnce) {
+  metrics m(secret);
+  const std::vector<limit_label> labels = {{"login", "address", "/login"}};
+  const slot s = m.limits().assign(labels).front();
+  m.add_loop().refused_by_ban(s);
+  const std::string text = m.scrape();
+  EXPECT_EQ(value_of(text, R"(penstock_requests_total{outcome="banned"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_requests_total{outcome="refused"})"), 0);
+  EXPECT_EQ(value_of(text, R"(penstock_decisions_total{limit="login",outcome="refused"})"), 1);
+  EXPECT_EQ(value_of(text, R"(rate_limit_exceeded_total{key_type="address",endpoint="/login"})"),
+            1);
+}
+
+// What others count adds to a series; a second sample of it would break the scrape.
+TEST(Metrics, CountersOfOthersJoinTheirSeries) {
+  metrics m(secret);
+  m.add_loop().add(tally::gateway_accepted, 2);
+  m.add_counter(tally::gateway_accepted, [] { return std::uint64_t{40}; });
+  m.add_counter(tally::gateway_closed, [] { return std::uint64_t{39}; });
+  const std::string text = m.scrape();
+  EXPECT_EQ(value_of(text, R"(penstock_connections_accepted_total{listener="gateway"})"), 42);
+  EXPECT_EQ(value_of(text, R"(penstock_connections_open{listener="gateway"})"), 3);
+}
+
 // Buckets are cumulative, in seconds, and end in +Inf = count; the sum is in seconds too.
 TEST(Metrics, DurationsAreCumulativeBucketsInSeconds) {
   metrics m(secret);
