@@ -220,8 +220,8 @@ std::optional<address> parse_forwarded_item(std::string_view text) noexcept {
 }
 
 address client_address(const address& peer, field_list fields, const address_set& trusted,
-                       address_source source) noexcept {
-  if (!trusted.contains(peer)) return peer;
+                       address_source source, bool vouched) noexcept {
+  if (!vouched && !trusted.contains(peer)) return peer;
   switch (source) {
     case address_source::x_forwarded_for:
       return walk_x_forwarded_for({peer, trusted}, fields);

@@ -17,9 +17,11 @@ namespace penstock::policy {
 // Items that are looked at in one request; further left is not believed.
 inline constexpr int forwarded_items_max = 32;
 
-// The client of a request from `peer`. Never fails: at worst it is the peer.
+// The client of a request from `peer`. Never fails: at worst it is the peer. `vouched`: the peer is
+// trusted whatever `trusted` holds.
 [[nodiscard]] address client_address(const address& peer, field_list fields,
-                                     const address_set& trusted, address_source source) noexcept;
+                                     const address_set& trusted, address_source source,
+                                     bool vouched = false) noexcept;
 
 // Reads one X-Forwarded-For item: an address, alone, with a port ("203.0.113.9:51000"), or in
 // brackets. nullopt: not an address.

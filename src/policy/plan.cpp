@@ -97,6 +97,7 @@ window_range policy_impl::windows_for(const compiled_limit& limit, const identit
 
 std::int64_t policy_impl::cost_of(const compiled_limit& limit, const request_view& request,
                                   bool from_trusted_peer) const {
+  if (request.cost >= 0) return std::min(request.cost, largest_cost);
   if (limit.cost.header.empty() || !from_trusted_peer) return limit.cost.constant;
   const found_value written = find_field(request.fields, limit.cost.header);
   std::int64_t cost = 0;
@@ -153,17 +154,19 @@ void policy_impl::plan_limit(std::uint32_t limit, const key_facts& facts, plan& 
 
 void policy_impl::make_plan(const request_view& request, plan& out) const {
   out.clear();
-  out.from_trusted_peer = trusted_.contains(request.peer);
-  out.client = client_address(request.peer, request.fields, trusted_, client_.address_from);
+  out.from_trusted_peer = request.vouched || trusted_.contains(request.peer);
+  out.client =
+      client_address(request.peer, request.fields, trusted_, client_.address_from, request.vouched);
   if (!blocked_.empty() && blocked_.contains(out.client)) {
     return stop(out, planned::blocked, "the address is on the block list");
   }
   if (const char* why = canonicalise(request.path, paths_, out.path)) {
     return stop(out, planned::bad_request, why);
   }
-  const identity who =
+  identity who =
       identity_.read(request.fields, request.query, out.from_trusted_peer, out.work.value);
   if (who.refused != nullptr) return stop(out, planned::bad_request, who.refused);
+  if (!request.user.empty()) who.user = request.user;
   out.work.host.clear();
   if (needs_host_) append_host(out.work.host, request.host);
   const key_facts facts{

@@ -31,7 +31,10 @@ struct request_view {
   std::string_view query;  // without '?'
   std::string_view host;   // authority, port included
   field_list fields;
-  address peer;  // the socket's peer, or what a PROXY header of a trusted peer said
+  address peer;            // the socket's peer, or what a PROXY header of a trusted peer said
+  bool vouched = false;    // the listener answers for its peers: a trusted proxy, listed or not
+  std::string_view user;   // said by a caller that is believed, instead of by a field; empty: not
+  std::int64_t cost = -1;  // of each charge, instead of what the limits say; below 0: as they say
 };
 
 // Contents of files named by the policy that are read and watched apart from it (known keys,

@@ -27,6 +27,8 @@ struct exchange_context {
 
   // Set by the face before decide(); every view in it stays valid until the exchange is over.
   policy::request_view request;
+  store::intent why = store::intent::take;  // peek: decided like any other, but nothing is taken,
+                                            // counted or remembered
   void (*on_decided)(exchange_context&) = nullptr;  // called once, only after answer::pending
   void* owner = nullptr;                            // the face's own
 

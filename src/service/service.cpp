@@ -38,6 +38,7 @@ answer service::decide(exchange_context& x, instant now) {
   x.decision.clear();
   static_cast<store::batch&>(x.batch) = {};
   x.batch.owner = &x;
+  x.batch.why = x.why;
   x.batch.decided_at = now;
   x.asked_at = now;
   x.slots = in_force_->slots;
@@ -93,7 +94,9 @@ void service::conclude(exchange_context& x) {
   }
   x.policy->conclude(x.request, x.plan, x.verdicts,
                      {.decided_at = x.batch.decided_at, .jitter = next_jitter()}, x.decision);
-  if (x.decision.what == policy::outcome::deny) count_refusals_towards_bans(x);
+  if (x.decision.what == policy::outcome::deny && x.why == store::intent::take) {
+    count_refusals_towards_bans(x);
+  }
   report(x, x.plan);
 }
 
@@ -128,6 +131,7 @@ void service::conclude_without_store(exchange_context& x) {
     x.verdicts.resize(x.local_plan.charges.size());
     store::batch local;
     local.charges = x.local_plan.charges;
+    local.why = x.why;
     local.verdicts = x.verdicts;
     options_.local->check(local, x.asked_at);
     x.policy->conclude(x.request, x.local_plan, x.verdicts,
@@ -217,7 +221,7 @@ void service::completed(exchange_context& x, int status, instant now) {
 }
 
 void service::report(const exchange_context& x, const policy::plan& plan) {
-  if (options_.counts == nullptr) return;
+  if (options_.counts == nullptr || x.why == store::intent::peek) return;
   auto& counts = *options_.counts;
   const auto& d = x.decision;
   const auto limits = x.policy->limits();

@@ -1,0 +1,159 @@
+#include "decision/http/check_request.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "base/ascii.hpp"
+
+namespace penstock::decision {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t cost_max = (std::int64_t{1} << 53) - 1;
+constexpr std::size_t headers_max = 200;
+
+std::string_view view(const json::string& s) {
+  return {s.data(), s.size()};
+}
+
+// Reads one question. The first thing that is wrong stays in `problem`.
+class reader {
+ public:
+  explicit reader(std::string where) : where_(std::move(where)) {}
+
+  bool read(const json::value& v, check_question& out) {
+    const auto* const object = v.if_object();
+    if (object == nullptr) return fail("", "is an object that describes a request");
+    for (const auto& [key, value] : *object) {
+      const std::string_view name{key.data(), key.size()};
+      if (!member(name, value, out)) return false;
+    }
+    out.fields.reserve(out.headers.size());
+    for (const auto& h : out.headers) out.fields.push_back({h.name, h.value});
+    return true;
+  }
+
+  std::string problem;
+
+ private:
+  bool fail(std::string_view name, std::string_view what) {
+    problem = where_;
+    if (!problem.empty() && !name.empty()) problem += '.';
+    problem.append(name);
+    if (!problem.empty()) problem += ": ";
+    problem.append(what);
+    return false;
+  }
+
+  bool member(std::string_view name, const json::value& v, check_question& out) {
+    if (name == "method") return text(name, v, out.method) && method(name, out);
+    if (name == "path") return text(name, v, out.target);
+    if (name == "host") return text(name, v, out.host);
+    if (name == "user") return text(name, v, out.user);
+    if (name == "address") return address(name, v, out);
+    if (name == "headers") return headers(name, v, out);
+    if (name == "cost") return cost(name, v, out.cost);
+    if (name == "peek") return truth(name, v, out.peek);
+    return fail(name, "is not a member of a check");
+  }
+
+  bool text(std::string_view name, const json::value& v, std::string& out) {
+    const auto* const s = v.if_string();
+    if (s == nullptr || s->empty()) return fail(name, "is a text that is not empty");
+    out = view(*s);
+    return true;
+  }
+
+  bool truth(std::string_view name, const json::value& v, bool& out) {
+    if (!v.is_bool()) return fail(name, "is true or false");
+    out = v.get_bool();
+    return true;
+  }
+
+  bool cost(std::string_view name, const json::value& v, std::int64_t& out) {
+    if (!v.is_int64() || v.get_int64() < 0 || v.get_int64() > cost_max) {
+      return fail(name, "is a whole number from 0 to 9007199254740991");
+    }
+    out = v.get_int64();
+    return true;
+  }
+
+  bool method(std::string_view name, const check_question& q) {
+    return std::all_of(q.method.begin(), q.method.end(), ascii::is_token) ||
+           fail(name, "is an HTTP method");
+  }
+
+  bool address(std::string_view name, const json::value& v, check_question& out) {
+    std::string written;
+    if (!text(name, v, written)) return false;
+    out.address = policy::address::parse(written);
+    return out.address || fail(name, "is an IPv4 or IPv6 address, without brackets and port");
+  }
+
+  bool header(std::string_view name, std::string_view key, const json::value& v,
+              check_question& out) {
+    const auto* const s = v.if_string();
+    if (s == nullptr) return fail(name, "maps names to texts or lists of texts");
+    if (out.headers.size() == headers_max) return fail(name, "has at most 200 values");
+    out.headers.push_back({std::string(key), std::string(ascii::trim(view(*s)))});
+    return true;
+  }
+
+  bool headers(std::string_view name, const json::value& v, check_question& out) {
+    const auto* const object = v.if_object();
+    if (object == nullptr) return fail(name, "maps names to texts or lists of texts");
+    for (const auto& [key, value] : *object) {
+      const std::string_view field_name{key.data(), key.size()};
+      if (const auto* const list = value.if_array()) {
+        for (const auto& one : *list) {
+          if (!header(name, field_name, one, out)) return false;
+        }
+      } else if (!header(name, field_name, value, out)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::string where_;
+};
+
+error wrong(std::string message) {
+  return {errc::invalid_argument, std::move(message)};
+}
+
+}  // namespace
+
+result<check_questions> read_check_questions(std::string_view text) {
+  boost::system::error_code failed;
+  json::parse_options strict;
+  strict.max_depth = 8;
+  const json::value v = json::parse({text.data(), text.size()}, failed, {}, strict);
+  if (failed) return wrong("the body is not JSON: " + failed.message());
+
+  check_questions out;
+  const auto* const object = v.if_object();
+  const auto* const checks = object != nullptr ? object->if_contains("checks") : nullptr;
+  if (checks == nullptr) {
+    reader r("");
+    if (!r.read(v, out.all.emplace_back())) return wrong(std::move(r.problem));
+    return out;
+  }
+  out.batch = true;
+  const auto* const list = checks->if_array();
+  if (list == nullptr || list->empty() || list->size() > questions_max) {
+    return wrong("checks: is a list of 1 to 100 checks");
+  }
+  if (object->size() != 1) return wrong("checks: stands alone; everything else is said in each");
+  out.all.resize(list->size());
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    reader r("checks[" + std::to_string(i) + "]");
+    if (!r.read((*list)[i], out.all[i])) return wrong(std::move(r.problem));
+  }
+  return out;
+}
+
+}  // namespace penstock::decision

@@ -1,0 +1,33 @@
+// What the decision service is told. Plain values; the composition root fills them from the
+// configuration.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "net/endpoint.hpp"
+#include "telemetry/metrics.hpp"
+
+namespace penstock::decision {
+
+// Who is believed about the original request (its method, URI and host) and about the client's
+// address, when header fields say it.
+enum class belief : std::uint8_t {
+  local,   // whoever reaches a loopback or unix listener
+  always,  // the original request: everybody; the client's address: trusted_proxies, and as `local`
+  never    // the original request: nobody; the client's address: trusted_proxies
+};
+
+struct server_options {
+  net::endpoint listen{};
+  belief believe = belief::local;
+  telemetry::metrics* counts = nullptr;  // absent: connections are not counted
+
+  std::size_t body_max = 256U << 10U;  // a batch of 100 checks fits many times; 413 above
+  std::size_t connections_max = 4096;  // on each loop
+  std::chrono::milliseconds idle_timeout{75'000};  // above the 60 s for which nginx keeps its own
+  int backlog = 4096;
+  std::chrono::milliseconds drain_timeout{30'000};
+};
+
+}  // namespace penstock::decision
