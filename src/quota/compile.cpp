@@ -1,6 +1,3 @@
-#include <algorithm>
-
-#include "base/checked.hpp"
 #include "quota/accept.hpp"
 #include "quota/compiled.hpp"
 #include "quota/names.hpp"
@@ -21,10 +18,6 @@ result<quota> validate(const quota& q) {
 }
 
 namespace quotas {
-
-std::int64_t compiled::ticks(instant t) const noexcept {
-  return floor_div(std::clamp(t.time_since_epoch().count(), -exact_max, exact_max), tick_us);
-}
 
 result<compiled> compile(const quota& q) {
   if (const auto p = find_problem(q)) return refusal(*p);

@@ -6,12 +6,15 @@
 // anything that `compile` accepts. Time going back: docs/algorithms.md, "When the clock goes back".
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include <penstock/decision.hpp>
 #include <penstock/quota.hpp>
 #include <penstock/result.hpp>
+
+#include "base/checked.hpp"
 
 namespace penstock::quotas {
 
@@ -38,7 +41,11 @@ struct compiled {
   std::int64_t max_wait = 0;   // the longest wait for one's turn that is accepted, 1/unit_den ticks
 
   // Rounded down, and held within +-2^53 us (the year 2255): beyond it time stands still.
-  [[nodiscard]] std::int64_t ticks(instant t) const noexcept;
+  [[nodiscard]] std::int64_t ticks(instant t) const noexcept {
+    const std::int64_t us = std::clamp(t.time_since_epoch().count(), -exact_max, exact_max);
+    if (tick_us == 1) return us;
+    return tick_us == 1'000 ? floor_div(us, 1'000) : floor_div(us, 1'000'000);
+  }
 };
 
 // Errors: invalid_quota, naming the nearest accepted quota.

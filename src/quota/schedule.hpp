@@ -17,6 +17,11 @@ struct distance {
   bool moved = false;      // clamped or converted: has to be stored, or no wait that we name holds
 };
 
+// Most rates count whole ticks: then nothing is divided.
+[[nodiscard]] inline std::int64_t whole_ticks(const compiled& q, std::int64_t ahead) noexcept {
+  return q.unit_den == 1 ? ahead : ahead / q.unit_den;
+}
+
 [[nodiscard]] inline bool same_rate(const compiled& q, const state& s) noexcept {
   return s.w[2] == q.rate_tag && s.w[3] == q.unit_den;
 }
@@ -48,7 +53,7 @@ struct distance {
   if (!s.present) return {};
   if (!same_rate(q, s)) return convert(q, s, now);
   if (s.w[0] < now || s.w[1] < 0 || s.w[1] >= q.unit_den) return {};
-  if (s.w[0] > now + q.full / q.unit_den) return {q.full, true};
+  if (s.w[0] > now + whole_ticks(q, q.full)) return {q.full, true};
   const std::int64_t ahead = (s.w[0] - now) * q.unit_den + s.w[1];
   if (ahead > q.full) return {q.full, true};
   return {ahead, false};
@@ -56,14 +61,16 @@ struct distance {
 
 [[nodiscard]] inline state store_distance(const compiled& q, std::int64_t now, std::int64_t ahead,
                                           std::int64_t last) noexcept {
+  const std::int64_t ticks = whole_ticks(q, ahead);
   return {.present = true,
-          .w = {now + ahead / q.unit_den, ahead % q.unit_den, q.rate_tag, q.unit_den, last}};
+          .w = {now + ticks, ahead - ticks * q.unit_den, q.rate_tag, q.unit_den, last}};
 }
 
 // Whole ticks until a distance has shrunk to `to`; 0 when it has.
 [[nodiscard]] inline std::int64_t ticks_until(const compiled& q, std::int64_t ahead,
                                               std::int64_t to) noexcept {
-  return std::max<std::int64_t>(0, ceil_div(ahead - to, q.unit_den));
+  const std::int64_t rest = std::max<std::int64_t>(0, ahead - to);
+  return q.unit_den == 1 ? rest : ceil_div(rest, q.unit_den);
 }
 
 // The tick at which a stored time is over, in the ticks of `q`, rounded up.
