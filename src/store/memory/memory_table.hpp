@@ -17,6 +17,7 @@
 
 #include "base/inline_vector.hpp"
 #include "base/siphash.hpp"
+#include "quota/bucket.hpp"
 #include "store/memory/known_counters.hpp"
 #include "store/memory/shard.hpp"
 #include "store/memory/working_set.hpp"
@@ -46,7 +47,9 @@ class memory_table {
         budget_(max_bytes),
         // An eighth stays for states outside slots, whatever the tables take.
         context_{known_, budget_,
-                 static_cast<std::uint32_t>((max_bytes >> shard_bits_) / 8 * 7 / sizeof(line))} {
+                 static_cast<std::uint32_t>((max_bytes >> shard_bits_) / 8 * 7 / sizeof(line))},
+        slots_(shard_bits_, context_.most_lines) {
+    for (std::size_t i = 0; i < shards(); ++i) shards_[i].table.lie_at(slots_.table(i));
     budget_.force(shards() * sizeof(shard));
   }
   memory_table(const memory_table&) = delete;
@@ -143,6 +146,7 @@ class memory_table {
         const known_counter& who = t.known_.find(*c.what);
         const where w = t.locate(who, c.key);
         counters.add(who, w.name, t.shards_[w.shard]);
+        t.shards_[w.shard].table.prefetch(w.name);
         shards_.emplace_back(w.shard);
       }
       std::sort(shards_.begin(), shards_.end());
@@ -176,29 +180,37 @@ class memory_table {
   }
 
   // The common case in one go: one charge whose state is in a word, and is to be found or has an
-  // empty slot. False, with nothing changed, when it is not that case.
+  // empty slot. False, with nothing stored, when it is not that case.
   bool check_packed(const charge& c, verdict& answer, intent why, instant now) {
     const known_counter& who = known_.find(*c.what);
     if (!who.quota->packs() || c.only_check) return false;
     const where w = locate(who, c.key);
     shard& s = shards_[w.shard];
+    s.table.prefetch(w.name);
     const lock_guard held(s.lock);
     slot* at = s.table.find(w.name);
-    quotas::state prior;
-    if (at != nullptr) {
-      if (at->tag() == who.quota->tag) {
-        prior = who.quota->pack.unpack(at->word);
-      } else {
-        prior = load_state(*at, known_);
-      }
-    }
     const quotas::compiled& q = c.what->quota;
-    const quotas::outcome out = quotas::take(q, prior, q.ticks(now), c.cost);
-    if (!out.result.admitted && c.what->count_denied) return false;
+    std::uint64_t word = 0;
+    bool changed = false;
+    if (who.quota->pack.is_bucket() && (at == nullptr || at->tag() == who.quota->tag)) {
+      const std::int64_t time = q.ticks(now) * q.unit_den;
+      quotas::distance d;
+      if (at != nullptr) {
+        d = quotas::token_bucket::distance_of(q, static_cast<std::int64_t>(at->word), time);
+      }
+      const auto spent = quotas::token_bucket::decide(q, d, c.cost, answer);
+      word = static_cast<std::uint64_t>(time + spent.ahead);
+      changed = spent.changed;
+    } else {
+      const quotas::state prior = at == nullptr ? quotas::state{} : load_state(*at, known_);
+      const quotas::outcome out = quotas::take(q, prior, q.ticks(now), c.cost);
+      answer = out.result;
+      changed = out.changed;
+      if (changed && !who.quota->pack.pack(out.next, word)) return false;
+    }
+    if (!answer.admitted && c.what->count_denied) return false;
     Sync::inside();
-    if (out.changed) {
-      std::uint64_t word = 0;
-      if (!who.quota->pack.pack(out.next, word)) return false;
+    if (changed) {
       const bool known = at != nullptr;
       if (known && at->tag() == tag_whole) return false;
       if (!known && (at = s.table.find_empty(w.name)) == nullptr) return false;
@@ -207,7 +219,6 @@ class memory_table {
         if (!known) s.entries.add(1);
       }
     }
-    answer = out.result;
     return true;
   }
 
@@ -216,6 +227,7 @@ class memory_table {
   std::unique_ptr<shard[]> shards_;
   byte_budget budget_;
   table_context context_;
+  slot_memory slots_;
 };
 
 }  // namespace penstock::store

@@ -22,6 +22,7 @@ class packing {
       case algorithm::token_bucket:
         // A stored time is at most 2^53 us of now plus the time to full, 2^52 us, in 1/den ticks.
         if (den_ <= (INT64_MAX / 2) / (exact_max * 3 / 2 / q.tick_us)) shape_ = shape::time;
+        bucket_ = shape_ == shape::time && q.capacity > 0;
         return;
       case algorithm::fixed_window:
         if (q.burst == 0) set_windows(q, shape::one_count, 1);
@@ -38,6 +39,9 @@ class packing {
   // Whether every state that the quota itself makes fits. One that was made under an older, larger
   // limit may still not.
   [[nodiscard]] bool fits() const noexcept { return shape_ != shape::none; }
+
+  // A token bucket's word: its stored time in 1/unit_den ticks.
+  [[nodiscard]] bool is_bucket() const noexcept { return bucket_; }
 
   // False: the state does not fit; `word` is untouched. Precondition: s.present.
   [[nodiscard]] bool pack(const quotas::state& s, std::uint64_t& word) const noexcept {
@@ -110,6 +114,7 @@ class packing {
   unsigned index_bits_ = 0;
   unsigned count_bits_ = 1;
   shape shape_ = shape::none;
+  bool bucket_ = false;
 };
 
 }  // namespace penstock::store

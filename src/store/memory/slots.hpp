@@ -6,12 +6,16 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <utility>
+#include <vector>
 
 #include "quota/log.hpp"
 #include "store/memory/known_counters.hpp"
+#include "store/memory/slot_memory.hpp"
 
 namespace penstock::store {
 
@@ -51,41 +55,55 @@ inline constexpr std::size_t allocation_overhead = 16;
   return reinterpret_cast<log_node*>(static_cast<std::uintptr_t>(s.word));
 }
 
+inline line* line_places::at(std::uint64_t i) const noexcept {
+  constexpr std::uint64_t in_chunk = (std::uint64_t{1} << slot_memory::chunk_bits) - 1;
+  return base + ((i >> slot_memory::chunk_bits) << level_shift) + (i & in_chunk);
+}
+
 class slot_table {
  public:
   static constexpr std::uint32_t first_lines = 4;
 
-  [[nodiscard]] std::uint32_t lines() const noexcept { return n_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return n_ * sizeof(line); }
+  // Before anything else: where its lines are, all of them empty.
+  void lie_at(line_places p) noexcept { lines_ = p; }
+
+  [[nodiscard]] std::uint32_t lines() const noexcept { return n_.load(std::memory_order_relaxed); }
 
   // The two lines of a name, different ones. Precondition: lines() >= 2.
   struct places {
     line* first;
     line* second;
   };
-  [[nodiscard]] places of(std::uint64_t name) noexcept {
-    constexpr std::uint64_t half = (std::uint64_t{1} << 27U) - 1;
-    const std::uint64_t a = ((name & half) * n_) >> 27U;
-    std::uint64_t b = ((name >> 27U) * n_) >> 27U;
-    if (a == b) b = a + 1 == n_ ? 0 : a + 1;
-    return {&lines_[a], &lines_[b]};
+  [[nodiscard]] places of(std::uint64_t name) const noexcept { return of(name, lines()); }
+
+  // Starts to load the lines of a name. May be called without the shard's lock: it is a hint, and
+  // the lines' addresses never change.
+  void prefetch(std::uint64_t name) const noexcept {
+    const std::uint32_t n = lines();
+    if (n == 0) return;
+    const places p = of(name, n);
+    __builtin_prefetch(p.first, 1);
+    __builtin_prefetch(p.second, 1);
   }
 
+  // All eight slots are compared before anything is decided: in which of the lines a name is cannot
+  // be foreseen.
   [[nodiscard]] slot* find(std::uint64_t name) noexcept {
-    if (n_ == 0) return nullptr;
+    if (lines() == 0) return nullptr;
     const places p = of(name);
-    for (slot& s : p.first->slots) {
-      if (s.name() == name) return &s;
+    unsigned hits = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      hits |= static_cast<unsigned>(p.first->slots[i].name() == name) << i;
+      hits |= static_cast<unsigned>(p.second->slots[i].name() == name) << (i + 4);
     }
-    for (slot& s : p.second->slots) {
-      if (s.name() == name) return &s;
-    }
-    return nullptr;
+    if (hits == 0) return nullptr;
+    const auto i = static_cast<unsigned>(std::countr_zero(hits));
+    return &(i < 4 ? p.first : p.second)->slots[i % 4];
   }
 
   // An empty slot in the emptier of the two lines; null when both are full.
   [[nodiscard]] slot* find_empty(std::uint64_t name) noexcept {
-    if (n_ == 0) return nullptr;
+    if (lines() == 0) return nullptr;
     const places p = of(name);
     int free_first = 0;
     int free_second = 0;
@@ -100,27 +118,44 @@ class slot_table {
     return free_first >= free_second ? first : second;
   }
 
-  [[nodiscard]] slot& at(std::size_t i) noexcept { return lines_[i / 4].slots[i % 4]; }
+  [[nodiscard]] slot& at(std::size_t i) noexcept { return lines_.at(i / 4)->slots[i % 4]; }
 
-  // Moves everything into `lines` lines. False when some name found no place there: then nothing
-  // changed. Work: a few steps per slot. May throw std::bad_alloc.
+  // Spreads everything over `lines` lines, more than before. False when some name found no place
+  // there: then nothing changed. Work: a few steps per slot. May throw std::bad_alloc.
+  // Precondition: the table's places have so many.
   [[nodiscard]] bool grow(std::uint32_t lines) {
-    slot_table larger;
-    larger.lines_ = std::make_unique<line[]>(lines);
-    larger.n_ = lines;
-    for (std::size_t i = 0; i < std::size_t{n_} * 4; ++i) {
-      const slot& s = at(i);
-      if (s.empty()) continue;
-      slot* to = larger.find_empty(s.name());
-      if (to == nullptr) to = larger.make_empty(s.name());
-      if (to == nullptr) return false;
-      *to = s;
+    const std::uint32_t before = this->lines();
+    std::vector<line> old;
+    old.reserve(before);
+    for (std::uint32_t i = 0; i < before; ++i) old.push_back(std::exchange(*lines_.at(i), line{}));
+    n_.store(lines, std::memory_order_relaxed);
+    for (const line& l : old) {
+      for (const slot& s : l.slots) {
+        if (s.empty() || insert(s)) continue;
+        for (std::uint32_t i = 0; i < lines; ++i) *lines_.at(i) = i < before ? old[i] : line{};
+        n_.store(before, std::memory_order_relaxed);
+        return false;
+      }
     }
-    *this = std::move(larger);
     return true;
   }
 
  private:
+  [[nodiscard]] places of(std::uint64_t name, std::uint32_t n) const noexcept {
+    constexpr std::uint64_t half = (std::uint64_t{1} << 27U) - 1;
+    const std::uint64_t a = ((name & half) * n) >> 27U;
+    std::uint64_t b = ((name >> 27U) * n) >> 27U;
+    if (a == b) b = a + 1 == n ? 0 : a + 1;
+    return {lines_.at(a), lines_.at(b)};
+  }
+
+  [[nodiscard]] bool insert(const slot& s) noexcept {
+    slot* to = find_empty(s.name());
+    if (to == nullptr) to = make_empty(s.name());
+    if (to != nullptr) *to = s;
+    return to != nullptr;
+  }
+
   // Moves one slot out of the two full lines of a name into its own other line.
   [[nodiscard]] slot* make_empty(std::uint64_t name) noexcept {
     const places p = of(name);
@@ -136,8 +171,8 @@ class slot_table {
     return nullptr;
   }
 
-  std::unique_ptr<line[]> lines_;
-  std::uint32_t n_ = 0;
+  line_places lines_;
+  std::atomic<std::uint32_t> n_{0};  // changed under the lock, read by prefetch() without it
 };
 
 }  // namespace penstock::store
