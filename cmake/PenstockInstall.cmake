@@ -2,6 +2,18 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# Also with link-time optimisation its objects hold machine code: another compiler, or another version
+# of this one, cannot read what GCC keeps for itself.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  foreach(part base quota store memory)
+    target_compile_options(penstock_${part}_objects PRIVATE -ffat-lto-objects)
+  endforeach()
+elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  foreach(part base quota store memory)
+    set_target_properties(penstock_${part}_objects PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+  endforeach()
+endif()
+
 add_library(penstock STATIC $<TARGET_OBJECTS:penstock_base_objects> $<TARGET_OBJECTS:penstock_quota_objects>
                             $<TARGET_OBJECTS:penstock_store_objects> $<TARGET_OBJECTS:penstock_memory_objects>)
 add_library(penstock::penstock ALIAS penstock)
