@@ -76,6 +76,10 @@ TEST(plan, refuses_an_ambiguous_path) {
   EXPECT_EQ(d.status, 400);
   EXPECT_EQ(d.body, "{\"error\":\"bad request\",\"reason\":\"the path has an encoded slash\"}\n");
   EXPECT_EQ(d.headers, "");
+  request r{.path = "/a/b%2Fc"};
+  plan out;
+  make_plan(*compiled(base()), r, out);
+  EXPECT_EQ(out.path, "");  // no part of it is shown as what was matched
 }
 
 // What is forwarded is what was matched.

@@ -233,6 +233,19 @@ TEST(key, refuses_a_counted_value_that_stands_there_twice) {
   EXPECT_TRUE(refused(by_cookie, {.fields = {{"Cookie", "s=1"}, {"Cookie", "s=2"}}}));
 }
 
+// A shadow limit reports only: a request that it could not count must pass all the same.
+TEST(key, lets_a_shadow_limit_refuse_nobody_for_a_value_that_stands_there_twice) {
+  policy_spec spec = one(key_of(key_kind::query, "id"));
+  spec.limits[0].mode = limit_mode::shadow;
+  spec.limits.push_back(limit("other", key_of(key_kind::global)));
+  request r{.query = "id=1&id=2"};
+  plan out;
+  make_plan(*compiled(spec), r, out);
+  EXPECT_EQ(out.what, planned::check);
+  EXPECT_EQ(out.limit_of, std::vector<std::uint32_t>{1});
+  EXPECT_TRUE(out.shadow_denied);
+}
+
 // Made-up API keys must not buy fresh counters.
 TEST(key, takes_an_unknown_api_key_for_none) {
   policy_spec spec = one(key_of({{{key_kind::api_key, ""}}, {{key_kind::address, ""}}}));

@@ -124,6 +124,10 @@ void policy_impl::plan_limit(std::uint32_t limit, const key_facts& facts, plan& 
     case key_outcome::missing:
       return;
     case key_outcome::repeated:
+      if (shadow) {  // reports only, so nobody is refused on its account
+        out.shadow_denied = true;
+        return;
+      }
       return stop(out, planned::bad_request,
                   "a value that requests are counted by stands there twice");
     case key_outcome::denied:
@@ -161,6 +165,7 @@ void policy_impl::make_plan(const request_view& request, plan& out) const {
     return stop(out, planned::blocked, "the address is on the block list");
   }
   if (const char* why = canonicalise(request.path, paths_, out.path)) {
+    out.path.clear();  // nobody is to take what was read so far for the path
     return stop(out, planned::bad_request, why);
   }
   identity who =
