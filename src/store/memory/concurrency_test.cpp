@@ -293,5 +293,88 @@ TEST(Memory_store_orders, Batches_are_all_or_nothing_in_every_order) {
   EXPECT_GT(all.waits(), 0U);
 }
 
+// Three threads with three calls each on two limits: single checks, and batches in both orders.
+template <class Lock>
+class three_by_three {
+ public:
+  three_by_three(algorithm first, algorithm second)
+      : both_{make("first", first, 5), make("second", second, 3)} {}
+
+  stepping::scheduler::program start_over() {
+    table_.emplace(mib, hash128{1, 2});
+    singles_ = batches_ = 0;
+    const auto thrice = [this](std::atomic<std::int64_t>& passed, std::vector<charge> charges) {
+      return [this, &passed, charges = std::move(charges)] {
+        for (int i = 0; i < 3; ++i) {
+          if (all_admitted(ask(*table_, charges))) ++passed;
+        }
+      };
+    };
+    const charge one{.what = &both_[0], .key = "k"};
+    const charge other{.what = &both_[1], .key = "k"};
+    return {thrice(singles_, {one}), thrice(batches_, {one, other}),
+            thrice(batches_, {other, one})};
+  }
+
+  // What is stored is what was admitted, and nobody was refused while there was room.
+  void verify() {
+    const bool kept = used(*table_, both_[0], "k") == singles_ + batches_ &&
+                      used(*table_, both_[1], "k") == batches_ && singles_ + batches_ <= 5 &&
+                      batches_ <= 3;
+    const bool no_one_in_vain = singles_ + batches_ == 5 || (singles_ == 3 && batches_ == 3);
+    if (!kept || !no_one_in_vain) ++violations_;
+  }
+
+  [[nodiscard]] std::size_t violations() const { return violations_; }
+
+ private:
+  std::array<counter, 2> both_;
+  std::optional<memory_table<Lock>> table_;
+  std::atomic<std::int64_t> singles_{0};
+  std::atomic<std::int64_t> batches_{0};
+  std::size_t violations_ = 0;
+};
+
+// Every order with up to two preemptions (three in long runs): most faults between threads need no
+// more.
+TEST(Memory_store_orders, Three_threads_with_three_calls_in_every_order_of_few_preemptions) {
+  three_by_three<stepping::stepping_lock> all(algorithm::fixed_window,
+                                              algorithm::sliding_window_log);
+  stepping::scheduler scheduler;
+  const std::size_t orders = scheduler.run_all([&] { return all.start_over(); },
+                                               [&] { all.verify(); }, scale() > 1 ? 3 : 2);
+  std::printf("3 threads x 3 calls, few preemptions: %zu orders\n", orders);
+  EXPECT_EQ(all.violations(), 0U);
+  EXPECT_GT(orders, 1'000U);
+  EXPECT_GT(scheduler.waits(), 0U);
+}
+
+constexpr std::size_t steps_of_three_by_three = 21;
+
+// Random schedules with more switches than can be tried one by one.
+TEST(Memory_store_orders, Three_threads_with_three_calls_in_random_orders) {
+  constexpr std::uint64_t seed = 20'261'130;
+  const auto orders = static_cast<std::size_t>(250 * scale());
+  for (const std::size_t changes : {std::size_t{2}, std::size_t{5}}) {
+    for (const algorithm kind : {algorithm::token_bucket, algorithm::sliding_window_counter}) {
+      three_by_three<stepping::stepping_lock> all(kind, algorithm::fixed_window);
+      stepping::scheduler scheduler;
+      scheduler.run_random([&] { return all.start_over(); }, [&] { all.verify(); }, orders, changes,
+                           steps_of_three_by_three, seed + changes);
+      EXPECT_EQ(all.violations(), 0U) << "seed " << seed + changes;
+      EXPECT_GT(scheduler.waits(), 0U);
+    }
+  }
+}
+
+// And on a lock that keeps nobody out they find what is wrong.
+TEST(Memory_store_orders, Random_orders_find_a_missing_lock) {
+  three_by_three<stepping::no_lock> all(algorithm::fixed_window, algorithm::fixed_window);
+  stepping::scheduler scheduler;
+  scheduler.run_random([&] { return all.start_over(); }, [&] { all.verify(); }, 50, 2,
+                       steps_of_three_by_three, 1);
+  EXPECT_GT(all.violations(), 0U);
+}
+
 }  // namespace
 }  // namespace penstock::store

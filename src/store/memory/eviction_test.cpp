@@ -1,5 +1,8 @@
 // A full store: who goes, who stays, and how many bytes it holds.
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -52,6 +55,53 @@ TEST(Memory_store_full, Keys_being_refused_outlive_a_flood) {
     }
   }
   EXPECT_GT(s.stats().evicted_live, 0U);
+}
+
+int scale() {
+  const char* text = std::getenv("PENSTOCK_SCALE");
+  return text == nullptr ? 1 : std::max(1, std::atoi(text));
+}
+
+// Twenty times as many made-up keys as the table has slots: it stays within its bytes, whoever was
+// exhausted before stays refused, and no call looks at more than a few states.
+TEST(Memory_store_full, A_flood_of_twenty_tables_costs_no_more_than_its_budget) {
+  memory_store s({.max_bytes = mib, .secret = hash128{3, 4}});
+  constexpr int slots = mib / 8 * 7 / 16;
+  const counter bucket = make("bucket", {.count = 5, .period = 1h});
+  const counter window =
+      make("window", {.kind = algorithm::fixed_window, .count = 5, .period = 1h});
+  const counter log =
+      make("log", {.kind = algorithm::sliding_window_log, .count = 5, .period = 1h});
+  const std::vector<const counter*> all{&bucket, &window, &log};
+  const auto probe = [](int i) { return "probe" + std::to_string(i); };
+  for (const counter* c : all) {
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(ask(s, *c, probe(i), start, 5).admitted);
+  }
+  std::uint64_t most_looked_at = 0;
+  std::uint64_t most_bytes = 0;
+  std::uint64_t before = 0;
+  for (int i = 0; i < 20 * slots * scale(); ++i) {
+    const bool sampled = i % 16 == 0;
+    if (sampled) before = s.stats().looked_at;
+    const counter& c = i % 64 == 0 ? log : i % 2 == 0 ? bucket : window;
+    ask(s, c, std::to_string(i), start + duration{i});
+    if (!sampled) continue;
+    const memory_stats now = s.stats();
+    most_looked_at = std::max(most_looked_at, now.looked_at - before);
+    most_bytes = std::max(most_bytes, now.bytes);
+  }
+  const instant late = start + duration{20LL * slots * scale()};
+  int refused = 0;
+  for (const counter* c : all) {
+    for (int i = 0; i < 100; ++i) refused += ask(s, *c, probe(i), late, 4).admitted ? 0 : 1;
+  }
+  EXPECT_EQ(refused, 300);
+  EXPECT_LE(most_bytes, mib + mib / 100);
+  EXPECT_LE(most_looked_at, 88U);
+  EXPECT_GT(s.stats().evicted_live, 10U * slots);
+  std::printf("flood: at most %llu bytes of %zu, at most %llu states looked at in a call\n",
+              static_cast<unsigned long long>(most_bytes), mib,
+              static_cast<unsigned long long>(most_looked_at));
 }
 
 // The budget is kept to the byte count that the store itself reports, whatever the states are.

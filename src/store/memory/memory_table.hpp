@@ -31,6 +31,7 @@ struct memory_stats {
   std::uint64_t table_full = 0;       // charges refused because every candidate was refusing
   std::uint64_t evicted_live = 0;     // states forgotten early: each may have granted twice
   std::uint64_t evicted_expired = 0;  // states forgotten when they no longer mattered
+  std::uint64_t looked_at = 0;  // states examined to find room: 72 a charge, 8 a growth at most
 };
 
 template <class Sync>
@@ -117,6 +118,7 @@ class memory_table {
       sum.table_full += s.table_full.read();
       sum.evicted_live += s.evicted_live.read();
       sum.evicted_expired += s.evicted_expired.read();
+      sum.looked_at += s.looked_at.read();
     }
     return sum;
   }

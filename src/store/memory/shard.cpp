@@ -34,10 +34,12 @@ bool is_taken(const slot* s, std::span<slot* const> taken) {
 // The best of the slots offered so far.
 class choice {
  public:
-  choice(const known_counters& known, instant now) : known_(known), now_(now) {}
+  choice(const known_counters& known, instant now, tally& looked_at)
+      : known_(known), now_(now), looked_at_(looked_at) {}
 
   void offer(slot& s) {
     if (expired_ != nullptr) return;
+    looked_at_.add(1);
     const occupant o = examine(s, known_, now_);
     if (o.expired) {
       expired_ = &s;
@@ -58,6 +60,7 @@ class choice {
  private:
   const known_counters& known_;
   instant now_;
+  tally& looked_at_;
   slot* expired_ = nullptr;
   slot* soonest_ = nullptr;
   duration until_full_{};
@@ -113,8 +116,8 @@ room find_room(shard& in, std::uint64_t name, std::size_t bytes_short, const kno
     mine[i + 4] = &p.second->slots[i];
   }
   slot* empty = nullptr;
-  choice all(known, now);
-  choice with_bytes(known, now);
+  choice all(known, now, in.looked_at);
+  choice with_bytes(known, now, in.looked_at);
   for (slot* s : mine) {
     if (is_taken(s, taken)) continue;
     if (s->empty()) {
@@ -155,6 +158,7 @@ bool grow_for(shard& in, std::uint64_t name, std::uint32_t most_lines, byte_budg
     const slot_table::places p = in.table.of(name);
     for (const line* l : {p.first, p.second}) {
       for (const slot& s : l->slots) {
+        in.looked_at.add(1);
         if (examine(s, known, now).expired) return false;
       }
     }

@@ -58,6 +58,7 @@ struct alignas(64) shard {
   tally table_full;
   tally evicted_live;
   tally evicted_expired;
+  tally looked_at;  // states examined to find room
 };
 
 // What a slot says at `now` of the state it holds.

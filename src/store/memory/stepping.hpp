@@ -3,12 +3,15 @@
 // Test code only. One scheduler at a time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -20,18 +23,60 @@ class scheduler {
 
   // Runs `make()` once per order of its threads' steps and `verify()` after each; returns the
   // number of orders. `waits()` counts the times a thread stood before a lock that another one
-  // held.
-  std::size_t run_all(const std::function<program()>& make, const std::function<void()>& verify) {
+  // held. With `preemptions`: only orders in which so many threads at most are stopped where they
+  // could have gone on. Source of the bound: Musuvathi, Qadeer, "Iterative context bounding"
+  // (2007).
+  std::size_t run_all(const std::function<program()>& make, const std::function<void()>& verify,
+                      std::size_t preemptions = SIZE_MAX) {
     std::size_t orders = 0;
     std::vector<choice> path;
     do {
-      run_once(make(), path);
+      std::size_t depth = 0;
+      std::size_t spent = 0;
+      run_once(make(), [&](const std::vector<std::size_t>& able, bool first_could_go_on) {
+        const bool may_switch = !first_could_go_on || spent < preemptions;
+        if (depth == path.size()) path.push_back({0, may_switch ? able.size() : 1});
+        const std::size_t taken = path[depth++].taken;
+        if (first_could_go_on && taken > 0) ++spent;
+        return able[taken];
+      });
       verify();
       ++orders;
       while (!path.empty() && path.back().taken + 1 == path.back().of) path.pop_back();
       if (!path.empty()) ++path.back().taken;
     } while (!path.empty());
     return orders;
+  }
+
+  // Runs `make()` under `orders` random schedules: the thread of highest priority goes on, and at
+  // `changes` random steps among the first `steps` the running one falls below all others. Finds a
+  // fault that needs so many switches with a known probability per schedule. Source: Burckhardt and
+  // others, "A randomized scheduler with probabilistic guarantees of finding bugs" (2010).
+  void run_random(const std::function<program()>& make, const std::function<void()>& verify,
+                  std::size_t orders, std::size_t changes, std::size_t steps, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (std::size_t i = 0; i < orders; ++i) {
+      const program threads = make();
+      std::vector<std::size_t> rising(threads.size());  // the last has the highest priority
+      std::iota(rising.begin(), rising.end(), std::size_t{0});
+      std::shuffle(rising.begin(), rising.end(), random);
+      std::vector<std::size_t> change_at(changes);
+      for (std::size_t& at : change_at) at = random() % steps;
+      std::size_t depth = 0;
+      run_once(threads, [&](const std::vector<std::size_t>& able, bool) {
+        const auto best = [&] {
+          return *std::find_if(rising.rbegin(), rising.rend(), [&](std::size_t t) {
+            return std::find(able.begin(), able.end(), t) != able.end();
+          });
+        };
+        if (std::find(change_at.begin(), change_at.end(), depth++) != change_at.end()) {
+          const auto falls = std::find(rising.begin(), rising.end(), best());
+          std::rotate(rising.begin(), falls, falls + 1);
+        }
+        return best();
+      });
+      verify();
+    }
   }
   [[nodiscard]] std::size_t waits() const { return waits_; }
 
@@ -57,7 +102,10 @@ class scheduler {
   static inline scheduler* current = nullptr;
   static inline thread_local std::size_t me = nobody;
 
-  void run_once(const program& threads, std::vector<choice>& path) {
+  // Which of the threads that can go on does; the one that ran last comes first when it can.
+  using chooser = std::function<std::size_t(const std::vector<std::size_t>& able, bool ran_last)>;
+
+  void run_once(const program& threads, const chooser& choose) {
     current = this;
     const std::size_t n = threads.size();
     wants_.assign(n, nullptr);
@@ -83,7 +131,7 @@ class scheduler {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return waiting == n; });
-      for (std::size_t depth = 0;; ++depth) {
+      for (std::size_t last = nobody;;) {
         changed_.wait(lock, [&] { return running_ == nobody; });
         std::vector<std::size_t> able;
         for (std::size_t i = 0; i < n; ++i) {
@@ -95,8 +143,10 @@ class scheduler {
           }
         }
         if (able.empty()) break;
-        if (depth == path.size()) path.push_back({0, able.size()});
-        running_ = able[path[depth].taken];
+        const auto ran_last = std::find(able.begin(), able.end(), last);
+        const bool could_go_on = ran_last != able.end();
+        if (could_go_on) std::rotate(able.begin(), ran_last, ran_last + 1);
+        running_ = last = choose(able, could_go_on);
         changed_.notify_all();
       }
     }
