@@ -386,6 +386,38 @@ TEST(Check, TellsWhatEachLimitSays) {
             r.at("headers").at("Retry-After").as_string());
 }
 
+// A program that knows who it is about names limit and key; it meets the counter that requests of
+// the same identity use, and no other.
+TEST(Check, NamesALimitAndAKey) {
+  auto both = limit("both", policy::key_kind::user, 2, "/users/{id}");
+  both.key.alternatives = {{{.kind = policy::key_kind::user}, {.kind = policy::key_kind::route}}};
+  const served s(policy_of({limit("login", policy::key_kind::address, 2, "/login"), both}));
+  const auto remaining = [&](const std::string& json) {
+    return check(s, json).json().at("limits").at(0).at("remaining").as_int64();
+  };
+  EXPECT_EQ(remaining(R"({"path":"/login","address":"198.51.100.1"})"), 1);
+  EXPECT_EQ(remaining(R"({"limit":"login","key":"address:198.51.100.1"})"), 0);
+  EXPECT_EQ(remaining(R"({"limit":"login","key":"address:198.51.100.2"})"), 1);
+  EXPECT_EQ(remaining(R"({"path":"/users/7","user":"a"})"), 1);
+  EXPECT_EQ(remaining(R"({"limit":"both","key":["route:/users/8/","user:a"],"cost":0})"), 1);
+
+  const auto none = check(s, R"({"charges":[{"limit":"login","key":"address:198.51.100.3","cost":1},
+                                             {"limit":"both","key":["user:b","route:/users/1"],"cost":3}]})")
+                        .json();
+  EXPECT_FALSE(none.at("allowed").as_bool());
+  EXPECT_EQ(remaining(R"({"limit":"login","key":"address:198.51.100.3","cost":0})"), 2)
+      << "all or none";
+
+  for (const char* wrong :
+       {R"({"limit":"none"})", R"({"limit":"login"})", R"({"limit":"login","key":"user:1"})",
+        R"({"limit":"login","key":"address:x"})",
+        R"({"limit":"login","key":["address:::1","user:1"]})"}) {
+    const auto a = check(s, wrong).json();
+    EXPECT_EQ(a.at("status").as_int64(), 400) << wrong;
+    EXPECT_TRUE(a.contains("reason")) << wrong;
+  }
+}
+
 // A dry run is exact and takes nothing, however often; a cost of 0 only asks for the state.
 TEST(Check, APeekTakesNothing) {
   const served s(policy_of({limit("all", policy::key_kind::global, 5)}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.hpp"
+#include "policy/canonical_path.hpp"
 #include "policy/request_values.hpp"
 
 namespace penstock::policy {
@@ -92,6 +93,23 @@ void write_route(std::string& out, std::string_view path,
     path.remove_prefix(end);
   }
   out.append(path);
+}
+
+// What follows "user:" or "header(X-A):"; absent when the text states another part.
+std::optional<std::string_view> value_of(std::string_view stated, std::string_view kind,
+                                         std::string_view name, bool fold) {
+  if (!stated.starts_with(kind)) return std::nullopt;
+  stated.remove_prefix(kind.size());
+  if (!name.empty()) {
+    if (stated.size() < name.size() + 2 || stated[0] != '(' || stated[name.size() + 1] != ')') {
+      return std::nullopt;
+    }
+    const std::string_view given = stated.substr(1, name.size());
+    if (fold ? !ascii::iequals(given, name) : given != name) return std::nullopt;
+    stated.remove_prefix(name.size() + 2);
+  }
+  if (!stated.starts_with(':') || stated.size() == 1) return std::nullopt;
+  return stated.substr(1);
 }
 
 }  // namespace
@@ -194,6 +212,79 @@ key_outcome limit_key::append_part(std::string& out, const part& p, const key_fa
   out.append(p.prefix);
   append_value(out, found.value, p.show || !is_named(p.kind));
   return key_outcome::written;
+}
+
+bool limit_key::append_stated_part(std::string& out, const part& p, std::string_view value,
+                                   const reading& how, identity& who) const {
+  request_view request;
+  address client;
+  std::string path;
+  std::string host;
+  std::string scratch;
+  switch (p.kind) {
+    case key_kind::header:
+    case key_kind::query:
+    case key_kind::cookie:
+      out.append(p.prefix);
+      append_value(out, value, p.show);
+      return true;
+    case key_kind::address: {
+      const auto read = address::parse(value);
+      if (!read) return false;
+      client = *read;
+      break;
+    }
+    case key_kind::api_key:
+      who.api_key = sha256(value);
+      break;
+    case key_kind::user:
+      who.user = value;
+      break;
+    case key_kind::method:
+      request.method = value;
+      break;
+    case key_kind::host:
+      append_host(host, value);
+      break;
+    case key_kind::route:
+      if (shared_route_.empty() && canonicalise(value, how.paths, path) != nullptr) return false;
+      break;
+    case key_kind::global:
+    case key_kind::constant:
+      break;
+  }
+  std::string matched;
+  const key_facts facts{request, who, client, how.prefixes, match_form(path, how.paths, matched),
+                        host};
+  return append_part(out, p, facts, scratch) == key_outcome::written;
+}
+
+bool limit_key::append_stated(std::string& out, std::span<const std::string> parts,
+                              const reading& how, identity& who) const {
+  const std::size_t start = out.size();
+  for (const alternative& wanted : alternatives_) {
+    out.resize(start);
+    who = {};
+    std::size_t used = 0;
+    bool fits = true;
+    for (const part& p : wanted) {
+      if (out.size() != start) out.push_back('+');
+      std::optional<std::string_view> value;
+      for (std::size_t i = 0; i < parts.size() && !value; ++i) {
+        const bool named = is_named(p.kind);
+        value = value_of(parts[i], kind_name(p.kind), named ? p.name : std::string_view{},
+                         p.kind == key_kind::header);
+      }
+      const bool fixed = p.kind == key_kind::global || p.kind == key_kind::constant ||
+                         (p.kind == key_kind::route && !shared_route_.empty());
+      if (value && !fixed) ++used;
+      fits = (fixed || value) && append_stated_part(out, p, value.value_or(""), how, who);
+      if (!fits) break;
+    }
+    if (fits && used == parts.size()) return true;
+  }
+  out.resize(start);
+  return false;
 }
 
 // `fill`: a missing part is replaced as on_missing_key says.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,17 @@ class limit_key {
   [[nodiscard]] key_outcome append(std::string& out, const key_facts& facts,
                                    std::string& scratch) const;
 
+  // What stated values are read by.
+  struct reading {
+    const client_spec& prefixes;
+    const paths_spec& paths;
+  };
+  // Appends the key of a caller who names its parts, "user:42", in any order; see stated_charge.
+  // `who` learns user and API key. False: these are not the parts of any alternative, or a value is
+  // none of its kind; `out` is then as it was.
+  [[nodiscard]] bool append_stated(std::string& out, std::span<const std::string> parts,
+                                   const reading& how, identity& who) const;
+
   // Two keys with equal signatures write the same for every request.
   [[nodiscard]] const std::string& signature() const noexcept { return signature_; }
   [[nodiscard]] bool uses(key_kind kind) const noexcept;
@@ -59,6 +71,8 @@ class limit_key {
 
   key_outcome append_part(std::string& out, const part& p, const key_facts& facts,
                           std::string& scratch) const;
+  [[nodiscard]] bool append_stated_part(std::string& out, const part& p, std::string_view value,
+                                        const reading& how, identity& who) const;
   key_outcome append_all(std::string& out, const alternative& parts, bool fill,
                          const key_facts& facts, std::string& scratch) const;
 

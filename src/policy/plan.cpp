@@ -13,6 +13,7 @@ namespace {
 // What a store takes in one step; store.hpp has the same bound.
 constexpr std::size_t charges_max = 64;
 constexpr std::int64_t largest_cost = (std::int64_t{1} << 53) - 1;
+constexpr const char* too_many = "more than 64 windows match this request";
 
 void stop(plan& out, planned what, const char* reason) {
   out.what = what;
@@ -140,24 +141,50 @@ void policy_impl::plan_limit(std::uint32_t limit, const key_facts& facts, plan& 
       return;
   }
   if (out.what != planned::check) return;
-  if (out.charges.size() + range.count > charges_max) {
-    return stop(out, planned::bad_request, "more than 64 windows match this request");
-  }
-  const std::int64_t cost = cost_of(l, facts.request, out.from_trusted_peer);
+  const charge like{.cost = cost_of(l, facts.request, out.from_trusted_peer),
+                    .as = shadow ? role::shadow : role::enforce,
+                    .only_check = l.only_check};
+  if (!add_charges(limit, range, like, where, out)) stop(out, planned::bad_request, too_many);
+}
+
+// False: the store takes no more in one step.
+bool policy_impl::add_charges(std::uint32_t limit, window_range range, const charge& like,
+                              const plan::written_key& key, plan& out) const {
+  if (out.charges.size() + range.count > charges_max) return false;
   for (std::uint32_t i = 0; i < range.count; ++i) {
-    charge c;
+    charge& c = out.charges.emplace_back(like);
     c.what = &windows_[range.first + i].what;
-    c.cost = cost;
-    c.as = shadow ? role::shadow : role::enforce;
-    c.only_check = l.only_check;
-    out.charges.push_back(c);
     out.limit_of.push_back(limit);
-    out.work.of_charge.push_back(where);
+    out.work.of_charge.push_back(key);
   }
+  return true;
+}
+
+// nullptr, or a static sentence that says why there is no such charge.
+const char* policy_impl::plan_stated(const stated_charge& stated, plan& out) const {
+  const auto named = std::find_if(infos_.begin(), infos_.end(),
+                                  [&](const limit_info& l) { return l.name == stated.limit; });
+  if (named == infos_.end()) return "there is no limit of this name";
+  const auto index = static_cast<std::uint32_t>(named - infos_.begin());
+  const compiled_limit& l = limits_[index];
+  if (l.mode == limit_mode::off) return "the limit is switched off";
+  plan::written_key where{l.key, static_cast<std::uint32_t>(out.keys.size()), 0};
+  identity who;
+  if (!keys_[l.key].append_stated(out.keys, stated.key, {client_, paths_}, who)) {
+    return "the key is not one that the limit counts by";
+  }
+  where.size = static_cast<std::uint32_t>(out.keys.size()) - where.offset;
+  const charge like{.cost = stated.cost < 0 ? l.cost.constant : std::min(stated.cost, largest_cost),
+                    .as = l.mode == limit_mode::shadow ? role::shadow : role::enforce};
+  return add_charges(index, windows_for(l, who), like, where, out) ? nullptr : too_many;
 }
 
 void policy_impl::make_plan(const request_view& request, plan& out) const {
   out.clear();
+  for (const stated_charge& one : request.stated) {
+    if (const char* why = plan_stated(one, out)) return stop(out, planned::bad_request, why);
+  }
+  if (!request.stated.empty()) return set_keys(out);
   out.from_trusted_peer = request.vouched || trusted_.contains(request.peer);
   out.client =
       client_address(request.peer, request.fields, trusted_, client_.address_from, request.vouched);

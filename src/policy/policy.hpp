@@ -24,6 +24,14 @@
 
 namespace penstock::policy {
 
+// One charge that a caller names instead of describing a request.
+struct stated_charge {
+  std::string_view limit;            // its name
+  std::span<const std::string> key;  // a text "user:42", "header(X-Tenant):a" for each part; parts
+                                     // that do not depend on the request (global) may be left out
+  std::int64_t cost = -1;            // below 0: as the limit says
+};
+
 // What a face knows of a request. All views must outlive the plan made from them.
 struct request_view {
   std::string_view method;
@@ -35,6 +43,10 @@ struct request_view {
   bool vouched = false;    // the listener answers for its peers: a trusted proxy, listed or not
   std::string_view user;   // said by a caller that is believed, instead of by a field; empty: not
   std::int64_t cost = -1;  // of each charge, instead of what the limits say; below 0: as they say
+  // Not empty: exactly these are charged; nothing else here counts. Keys are written as those of
+  // requests are: they meet where they name the same. Limits that count failures are charged at
+  // once. A limit or key that the policy does not have makes a bad_request.
+  std::span<const stated_charge> stated{};
 };
 
 // Contents of files named by the policy that are read and watched apart from it (known keys,

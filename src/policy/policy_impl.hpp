@@ -103,6 +103,9 @@ class policy_impl final : public compiled_policy {
   [[nodiscard]] std::uint64_t method_mask(std::string_view method) const noexcept;
   [[nodiscard]] bool is_exempt(const key_facts& facts) const noexcept;
   void plan_limit(std::uint32_t limit, const key_facts& facts, plan& out) const;
+  [[nodiscard]] const char* plan_stated(const stated_charge& stated, plan& out) const;
+  [[nodiscard]] bool add_charges(std::uint32_t limit, window_range range, const charge& like,
+                                 const plan::written_key& key, plan& out) const;
   key_outcome write_key(std::uint32_t key, const key_facts& facts, plan& out,
                         plan::written_key& where) const;
   [[nodiscard]] window_range windows_for(const compiled_limit& limit, const identity& who) const;

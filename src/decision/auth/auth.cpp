@@ -89,7 +89,8 @@ void begin_auth(conversation& c) {
                        .peer = address_of(c.exchange->peer()),
                        .vouched = c.who.peer,
                        .user = {},
-                       .cost = -1};
+                       .cost = -1,
+                       .stated = {}};
   c.context.why = store::intent::take;
   if (c.ask(&decided)) decided(c);
 }

@@ -49,7 +49,8 @@ bool put(conversation& c, const check_question& q) {
                        .peer = q.address.value_or(address_of(c.exchange->peer())),
                        .vouched = false,
                        .user = q.user,
-                       .cost = q.cost};
+                       .cost = q.cost,
+                       .stated = q.stated};
   c.context.why = q.peek ? store::intent::peek : store::intent::take;
   return true;
 }

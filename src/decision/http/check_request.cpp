@@ -14,6 +14,8 @@ namespace json = boost::json;
 
 constexpr std::int64_t cost_max = (std::int64_t{1} << 53) - 1;
 constexpr std::size_t headers_max = 200;
+constexpr std::size_t charges_max = 64;  // what a store takes in one step
+constexpr std::size_t key_parts_max = 16;
 
 std::string_view view(const json::string& s) {
   return {s.data(), s.size()};
@@ -27,18 +29,40 @@ class reader {
   bool read(const json::value& v, check_question& out) {
     const auto* const object = v.if_object();
     if (object == nullptr) return fail("", "is an object that describes a request");
+    check_question::named_charge single;
+    bool described = false;
     for (const auto& [key, value] : *object) {
       const std::string_view name{key.data(), key.size()};
-      if (!member(name, value, out)) return false;
+      const bool charge_member = name == "limit" || name == "key";
+      if (charge_member ? !charge(name, value, single) : !member(name, value, out)) return false;
+      described =
+          described || !(charge_member || name == "charges" || name == "cost" || name == "peek");
     }
-    out.fields.reserve(out.headers.size());
-    for (const auto& h : out.headers) out.fields.push_back({h.name, h.value});
+    if (!single.key.empty() && single.limit.empty()) return fail("key", "belongs to a limit");
+    if (!single.limit.empty()) {
+      if (!out.charges.empty()) return fail("limit", "stands in each of the charges");
+      single.cost = out.cost;
+      out.charges.push_back(std::move(single));
+    } else if (!out.charges.empty() && out.cost >= 0) {
+      return fail("cost", "stands in each of the charges");
+    }
+    if (!out.charges.empty() && described) {
+      return fail("limit", "and charges stand in place of a request's description");
+    }
+    keep_views(out);
     return true;
   }
 
   std::string problem;
 
  private:
+  static void keep_views(check_question& out) {
+    out.fields.reserve(out.headers.size());
+    for (const auto& h : out.headers) out.fields.push_back({h.name, h.value});
+    out.stated.reserve(out.charges.size());
+    for (const auto& c : out.charges) out.stated.push_back({c.limit, c.key, c.cost});
+  }
+
   bool fail(std::string_view name, std::string_view what) {
     problem = where_;
     if (!problem.empty() && !name.empty()) problem += '.';
@@ -55,6 +79,7 @@ class reader {
     if (name == "user") return text(name, v, out.user);
     if (name == "address") return address(name, v, out);
     if (name == "headers") return headers(name, v, out);
+    if (name == "charges") return charges(name, v, out);
     if (name == "cost") return cost(name, v, out.cost);
     if (name == "peek") return truth(name, v, out.peek);
     return fail(name, "is not a member of a check");
@@ -64,6 +89,38 @@ class reader {
     const auto* const s = v.if_string();
     if (s == nullptr || s->empty()) return fail(name, "is a text that is not empty");
     out = view(*s);
+    return true;
+  }
+
+  bool charge(std::string_view name, const json::value& v, check_question::named_charge& out) {
+    if (name == "limit") return text(name, v, out.limit);
+    if (name == "cost") return cost(name, v, out.cost);
+    if (name != "key") return fail(name, "is not a member of a charge");
+    if (v.is_string()) return text(name, v, out.key.emplace_back());
+    const auto* const list = v.if_array();
+    if (list == nullptr || list->size() > key_parts_max) {
+      return fail(name, "is a text like \"user:42\" or a list of at most 16");
+    }
+    for (const auto& one : *list) {
+      if (!text(name, one, out.key.emplace_back())) return false;
+    }
+    return true;
+  }
+
+  bool charges(std::string_view name, const json::value& v, check_question& out) {
+    const auto* const list = v.if_array();
+    if (list == nullptr || list->empty() || list->size() > charges_max) {
+      return fail(name, "is a list of 1 to 64 charges");
+    }
+    for (const auto& one : *list) {
+      const auto* const object = one.if_object();
+      if (object == nullptr) return fail(name, "is a list of objects");
+      auto& charged = out.charges.emplace_back();
+      for (const auto& [key, value] : *object) {
+        if (!charge({key.data(), key.size()}, value, charged)) return false;
+      }
+      if (charged.limit.empty()) return fail(name, "name a limit each");
+    }
     return true;
   }
 

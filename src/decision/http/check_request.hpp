@@ -12,13 +12,13 @@
 #include <penstock/result.hpp>
 
 #include "base/field.hpp"
-#include "policy/address.hpp"
+#include "policy/policy.hpp"
 
 namespace penstock::decision {
 
 inline constexpr std::size_t questions_max = 100;
 
-// May this request pass?
+// May this request pass? Or, with `charges`: may these units be taken, all of them or none?
 struct check_question {
   std::string method = "GET";
   std::string target = "/";  // path and query as the client sent them
@@ -30,8 +30,15 @@ struct check_question {
   };
   std::vector<text_field> headers;
   std::vector<field> fields;  // views of `headers`
-  std::int64_t cost = -1;     // below 0: as the limits say
-  bool peek = false;          // tell, but take nothing
+  struct named_charge {
+    std::string limit;
+    std::vector<std::string> key;
+    std::int64_t cost = -1;
+  };
+  std::vector<named_charge> charges;
+  std::vector<policy::stated_charge> stated;  // views of `charges`
+  std::int64_t cost = -1;                     // below 0: as the limits say
+  bool peek = false;                          // tell, but take nothing
 };
 
 struct check_questions {

@@ -32,6 +32,23 @@ TEST(CheckRequest, ReadsOneQuestion) {
   EXPECT_FALSE(empty->all[0].peek);
 }
 
+// A charge by name, alone or together with others.
+TEST(CheckRequest, ReadsCharges) {
+  const auto one = read_check_questions(R"({"limit":"login","key":"user:42","cost":3})");
+  ASSERT_TRUE(one) << one.error().message;
+  ASSERT_EQ(one->all[0].stated.size(), 1U);
+  EXPECT_EQ(one->all[0].stated[0].limit, "login");
+  EXPECT_EQ(one->all[0].stated[0].key[0], "user:42");
+  EXPECT_EQ(one->all[0].stated[0].cost, 3);
+  const auto two = read_check_questions(
+      R"({"charges":[{"limit":"a"},{"limit":"b","key":["user:1","route:/x"],"cost":0}],"peek":true})");
+  ASSERT_TRUE(two) << two.error().message;
+  ASSERT_EQ(two->all[0].stated.size(), 2U);
+  EXPECT_TRUE(two->all[0].stated[0].key.empty());
+  EXPECT_EQ(two->all[0].stated[0].cost, -1);
+  EXPECT_EQ(two->all[0].stated[1].key.size(), 2U);
+}
+
 // A program that is wrong learns where, and is never answered with a guess.
 TEST(CheckRequest, NamesThePlaceOfWhatIsWrong) {
   const struct {
@@ -53,6 +70,15 @@ TEST(CheckRequest, NamesThePlaceOfWhatIsWrong) {
       {R"({"headers":[]})", "headers: maps names"},
       {R"({"headers":{"a":1}})", "headers: maps names"},
       {R"({"headers":{"a":[["b"]]}})", "headers: maps names"},
+      {R"({"key":"user:1"})", "key: belongs to a limit"},
+      {R"({"limit":"a","path":"/"})", "limit: and charges stand in place"},
+      {R"({"limit":"a","charges":[{"limit":"b"}]})", "limit: stands in each"},
+      {R"({"charges":[{"limit":"b"}],"cost":1})", "cost: stands in each"},
+      {R"({"charges":[]})", "charges: is a list of 1 to 64"},
+      {R"({"charges":[{"key":"a"}]})", "charges: name a limit each"},
+      {R"({"charges":[{"limit":"b","peek":true}]})", "peek: is not a member of a charge"},
+      {R"({"limit":"a","key":1})", "key: is a text like"},
+      {R"({"limit":"a","key":[1]})", "key: is a text"},
       {R"({"checks":[]})", "checks: is a list of 1 to 100"},
       {R"({"checks":{}})", "checks: is a list of 1 to 100"},
       {R"({"checks":[{}],"peek":true})", "checks: stands alone"},
