@@ -9,6 +9,20 @@ std::chrono::milliseconds milliseconds(duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
 }
 
+gateway::access_log_mode log_mode(config::access_log_mode mode) {
+  switch (mode) {
+    case config::access_log_mode::all:
+      return gateway::access_log_mode::all;
+    case config::access_log_mode::sampled:
+      return gateway::access_log_mode::sampled;
+    case config::access_log_mode::refused:
+      return gateway::access_log_mode::refused;
+    case config::access_log_mode::off:
+      break;
+  }
+  return gateway::access_log_mode::off;
+}
+
 }  // namespace
 
 result<gateway::gateway_options> gateway_settings(const config::gateway_config& c) {
@@ -34,6 +48,10 @@ result<gateway::gateway_options> gateway_settings(const config::gateway_config& 
   o.idle_timeout = milliseconds(c.idle_timeout);
   o.connect_timeout = milliseconds(c.connect_timeout);
   o.response_timeout = milliseconds(c.response_timeout);
+  o.access_log = {.mode = log_mode(c.access_log.mode),
+                  .path = c.access_log.path,
+                  .sample = static_cast<std::uint64_t>(c.access_log.sample),
+                  .lines_max = static_cast<std::uint64_t>(c.access_log.max_lines)};
   return o;
 }
 

@@ -38,6 +38,16 @@ struct store_config {
   friend bool operator==(const store_config&, const store_config&) = default;
 };
 
+enum class access_log_mode : std::uint8_t { off, all, sampled, refused };
+
+struct access_log_config {
+  access_log_mode mode = access_log_mode::off;
+  std::string path = "-";           // "-": standard output
+  std::int64_t sample = 100;        // sampled: one request of so many
+  std::int64_t max_lines = 10'000;  // per second; 0: no bound
+  friend bool operator==(const access_log_config&, const access_log_config&) = default;
+};
+
 struct gateway_config {
   std::optional<listen_address> listen;  // absent: no gateway
   std::vector<upstream_url> upstreams;   // empty: no gateway
@@ -50,6 +60,7 @@ struct gateway_config {
   duration idle_timeout{60'000'000};    // a kept connection without a request
   duration connect_timeout{5'000'000};  // to an upstream
   duration response_timeout{60'000'000};  // between two reads from an upstream
+  access_log_config access_log;
   friend bool operator==(const gateway_config&, const gateway_config&) = default;
 };
 

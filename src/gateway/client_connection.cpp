@@ -197,6 +197,7 @@ client_connection::flushed client_connection::flush() {
   std::size_t sent = 0;
   const auto state = exchange_->to_client().flush(stream, sent);
   sent_since_ += sent;
+  exchange_->count_sent(sent);
   switch (state) {
     case net::write_queue::state::sent:
       if (blocked_ != 0) {

@@ -47,6 +47,8 @@ struct gateway_counts {
                 refused = 0, in_flight = 0, forwarded = 0, overloaded = 0, upstream_connections = 0,
                 upstream_errors = 0, upstream_timeouts = 0, retries = 0, clients_gone = 0,
                 clients_cut = 0;
+  std::uint64_t log_lines_dropped = 0;  // of the access log: too many, or a reader too slow
+  std::uint64_t log_write_errors = 0;   // batches that the system refused
 };
 
 }  // namespace penstock::gateway

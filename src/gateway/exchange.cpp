@@ -32,6 +32,7 @@ exchange::~exchange() = default;
 
 void exchange::open(client_connection& client) {
   client_ = &client;
+  if (owner_.log.on()) began_ = owner_.loop.now();
 }
 
 void exchange::clear() noexcept {
@@ -42,6 +43,10 @@ void exchange::clear() noexcept {
   response_parser_.reset();
   owner_.loop.disarm_fine(delay_);
   to_client_.clear();
+  asked_ = nullptr;
+  status_ = 0;
+  sent_octets_ = 0;
+  head_complete_ = decided_ = logged_ = false;
   body_octets_ = 0;
   request_gathered_ = response_gathered_ = upstream_written_ = 0;
   attempts_ = interims_ = 0;
@@ -57,6 +62,7 @@ void exchange::clear() noexcept {
 
 void exchange::begin() {
   ++owner_.counters.requests;
+  head_complete_ = true;
   close_ = !head_.keep_alive || owner_.draining();
   body_.start(head_.body, head_.content_length);
   request_done_ = head_.body == http1::framing::none ||
@@ -87,6 +93,7 @@ void exchange::on_decided(service::exchange_context& context) {
 }
 
 void exchange::decided() {
+  decided_ = true;
   switch (context_.decision.what) {
     case policy::outcome::deny:
     case policy::outcome::degraded_deny:
@@ -181,6 +188,7 @@ void exchange::answer(local_answer& what) {
   if (at_ != state::reading_head) skip_buffered_body();
   if (!request_done_) close_ = true;
   at_ = state::answering;
+  status_ = what.status;
   what.date = owner_.date();
   what.client_minor = head_.version_minor;
   what.close = close_;
@@ -250,6 +258,7 @@ void exchange::client_left() {
 void exchange::abandon() {
   withdraw_decision();
   if (counted_) completed(client_gone_status);
+  if (at_ != state::reading_head && at_ != state::over) log(at_ == state::tunnel);
   leave_upstream(false);
   at_ = state::over;
 }
@@ -257,6 +266,7 @@ void exchange::abandon() {
 void exchange::over(bool client_usable) {
   withdraw_decision();
   if (counted_) completed(client_gone_status);
+  log(client_usable || at_ == state::tunnel);
   leave_upstream(false);
   at_ = state::over;
   auto then = client_connection::then::close;
@@ -269,6 +279,7 @@ void exchange::over(bool client_usable) {
 
 // The client has part of an answer that will never be whole: it must not take it for complete.
 void exchange::cut() {
+  log(false);
   leave_upstream(false);
   at_ = state::over;
   client_->exchange_over(client_connection::then::reset);

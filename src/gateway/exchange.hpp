@@ -57,6 +57,8 @@ class exchange {
   [[nodiscard]] bool waits_for_body() const noexcept {
     return at_ == state::forwarding && !request_done_;
   }
+  // Octets that the client's socket took.
+  void count_sent(std::size_t octets) noexcept { sent_octets_ += octets; }
   [[nodiscard]] std::uint64_t body_octets() const noexcept { return body_octets_; }
 
   // --- from the upstream connection
@@ -94,6 +96,7 @@ class exchange {
   void completed(int status);
   void over(bool client_usable);
   void cut();
+  void log(bool complete);
 
   // exchange_request.cpp: towards the upstream
   void forward();
@@ -140,13 +143,20 @@ class exchange {
   std::string response_text_;  // head for the client, or a whole answer of our own
   std::string client_text_;    // the client's address where it is not the peer
 
-  std::uint64_t body_octets_ = 0;      // content taken from the client
-  std::size_t request_gathered_ = 0;   // octets of client.in that wait in the upstream's queue
-  std::size_t response_gathered_ = 0;  // the same of upstream.in
-  std::size_t upstream_written_ = 0;   // octets of this request that the upstream's socket took
+  const upstream_target* asked_ = nullptr;  // the last upstream; for the log
+  instant began_{};                         // only while the access log is on
+  std::uint64_t sent_octets_ = 0;           // to the client
+  int status_ = 0;                          // of the answer; 0: none yet
+  std::uint64_t body_octets_ = 0;           // content taken from the client
+  std::size_t request_gathered_ = 0;        // octets of client.in that wait in the upstream's queue
+  std::size_t response_gathered_ = 0;       // the same of upstream.in
+  std::size_t upstream_written_ = 0;  // octets of this request that the upstream's socket took
   std::uint32_t attempts_ = 0;
   std::uint32_t interims_ = 0;
   body_framing client_framing_ = body_framing::none;
+  bool head_complete_ = false;  // head_ may be read
+  bool decided_ = false;        // context_ holds this request's decision
+  bool logged_ = false;
   bool close_ = false;         // the client's connection ends after this
   bool request_done_ = false;  // all of the body was taken
   bool request_sent_ = false;  // and written to the upstream

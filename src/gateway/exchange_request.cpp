@@ -38,6 +38,7 @@ void exchange::connect(upstream_pool::kind want, const upstream_target* avoid) {
   ++attempts_;
   at_ = state::connecting;
   upstream_ = &owner_.upstreams.take(*this, want, avoid);
+  asked_ = &upstream_->target();
   if (upstream_->reused()) {
     send_request();
   } else {

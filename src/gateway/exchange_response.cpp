@@ -129,6 +129,7 @@ void exchange::take_final_head() {
   may_continue_ = false;
   upstream_->target().health.succeeded();
   completed(response_.status);
+  status_ = response_.status;
   // The rest of the body is still read while the answer goes out, but nothing follows it.
   if (!request_done_ || owner_.draining()) close_ = true;
 

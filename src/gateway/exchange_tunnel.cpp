@@ -12,6 +12,7 @@ void exchange::begin_tunnel() {
   close_ = true;
   upstream_->target().health.succeeded();
   completed(101);
+  status_ = 101;
   upstream_->clear_deadline();
   response_text_.clear();
   append_client_response(response_,

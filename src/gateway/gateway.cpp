@@ -83,6 +83,7 @@ struct gateway::state {
   std::vector<net::endpoint> endpoints;
   std::vector<std::string> addresses;
   std::vector<std::vector<net::listening_socket>> sockets;  // by worker, until start()
+  std::unique_ptr<telemetry::access_log> log;  // outlives the workers, which write to it
   std::vector<std::unique_ptr<worker>> workers;
   bool running = false;
 
@@ -124,10 +125,17 @@ result<std::unique_ptr<gateway>> gateway::open(const gateway_options& options,
   }
   const std::size_t connections =
       options.connections_max > 0 ? options.connections_max : connections_from_limit();
-  for (const auto& p : s->places) {
-    s->workers.push_back(std::make_unique<worker>(*p.loop, *p.decider, s->options, targets,
-                                                  share(connections, loops),
-                                                  share(options.in_flight_max, loops)));
+  const auto& logs = s->options.access_log;
+  if (logs.mode != access_log_mode::off) {
+    auto log = telemetry::access_log::open(logs.path, loops);
+    if (!log) return log.error();
+    s->log = std::move(*log);
+  }
+  for (std::size_t i = 0; i < loops; ++i) {
+    s->workers.push_back(std::make_unique<worker>(
+        *s->places[i].loop, *s->places[i].decider, s->options, targets, share(connections, loops),
+        share(options.in_flight_max, loops),
+        access_logger(logs, s->log ? &s->log->of_loop(i) : nullptr, share(logs.lines_max, loops))));
   }
   return std::unique_ptr<gateway>(new gateway(std::move(s)));
 }
@@ -184,8 +192,17 @@ void gateway::stop() {
   });
 }
 
+void gateway::reopen_logs() {
+  if (state_->log) state_->log->reopen();
+}
+
 gateway_counts gateway::counts() const {
   gateway_counts sum;
+  if (state_->log) {
+    const auto log = state_->log->count();
+    sum.log_lines_dropped = log.dropped;
+    sum.log_write_errors = log.write_errors;
+  }
   for (const auto& w : state_->workers) {
     const auto& c = w->counters;
     sum.connections += c.connections.get();

@@ -49,6 +49,10 @@ class gateway {
   // Closes everything and waits until it is closed.
   void stop();
 
+  // Files that may have been replaced are opened anew: the access log's. Done soon, in the
+  // background; a file that cannot be opened leaves the old one in use.
+  void reopen_logs();
+
   [[nodiscard]] gateway_counts counts() const;
 
  private:

@@ -20,6 +20,16 @@ struct upstream_options {
       authority{};  // Host for requests that carry none (HTTP/1.0); empty: the endpoint's text
 };
 
+enum class access_log_mode : std::uint8_t { off, all, sampled, refused };
+
+struct access_log_options {
+  access_log_mode mode = access_log_mode::off;
+  std::string path = "-";      // "-": standard output
+  std::uint64_t sample = 100;  // sampled: one request of so many
+  std::uint64_t lines_max =
+      10'000;  // per second, all loops together; more are counted; 0: no bound
+};
+
 struct gateway_options {
   using milliseconds = std::chrono::milliseconds;
 
@@ -62,6 +72,8 @@ struct gateway_options {
   std::size_t in_flight_max = 0;    // requests at upstreams, all loops together; 503 above; 0: none
   int backlog = 4096;
   bool share_port = false;  // other processes may listen on the same port
+
+  access_log_options access_log{};
 
   std::string via = "penstock";  // name in Via
   milliseconds drain_timeout{30'000};

@@ -10,10 +10,11 @@ namespace penstock::gateway {
 
 worker::worker(net::loop& on, service::decider& decides, const gateway_options& opts,
                std::vector<upstream_target> targets, std::size_t connections_max,
-               std::size_t in_flight_max)
+               std::size_t in_flight_max, access_logger logs)
     : loop(on),
       decider(decides),
       options(opts),
+      log(std::move(logs)),
       dead(on.context()),
       upstreams(*this, std::move(targets)),
       connections_max_(connections_max),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "gateway/access_logger.hpp"
 #include "gateway/counters.hpp"
 #include "gateway/loop_object.hpp"
 #include "gateway/options.hpp"
@@ -28,7 +29,7 @@ class worker {
   // before it is destroyed.
   worker(net::loop& on, service::decider& decides, const gateway_options& options,
          std::vector<upstream_target> targets, std::size_t connections_max,
-         std::size_t in_flight_max);
+         std::size_t in_flight_max, access_logger logs);
   ~worker();
 
   // All of these on the loop's thread.
@@ -62,6 +63,7 @@ class worker {
   const gateway_options& options;
   net::buffer_pool buffers;
   loop_counters counters;
+  access_logger log;
   graveyard dead;
   upstream_pool upstreams;
 

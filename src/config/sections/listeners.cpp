@@ -55,6 +55,8 @@ const field<gateway_config> gateway_table[] = {
      read_timeout<&gateway_config::connect_timeout>},
     {{"response_timeout", "duration", "60s", "Longest pause of an upstream's answer; 504 after."},
      read_timeout<&gateway_config::response_timeout>},
+    {{"access_log", "map", "off", "A line of JSON for each request, or for some."},
+     read_access_log},
 };
 
 constexpr word<original_headers> original_words[] = {{"local", original_headers::local},
@@ -136,6 +138,7 @@ void read_health(const value& v, config& out) {
 
 void describe_listeners(std::vector<section_doc>& to) {
   to.push_back({"gateway", "The reverse proxy in front of the API.", docs_of(gateway_table)});
+  describe_access_log(to);
   to.push_back({"decision", "Listeners that only decide, for proxies and programs that ask.",
                 docs_of(decision_table)});
   to.push_back({"admin", "Dashboard, inspection and changes.", docs_of(admin_table)});

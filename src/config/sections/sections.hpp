@@ -15,6 +15,7 @@ void read_root(const value& v, config& out);
 
 void read_store(const value& v, config& out);
 void read_gateway(const value& v, config& out);
+void read_access_log(const value& v, gateway_config& out);  // within gateway
 void read_decision(const value& v, config& out);
 void read_admin(const value& v, config& out);
 void read_health(const value& v, config& out);
@@ -54,6 +55,7 @@ struct section_doc {
 void describe_root(std::vector<section_doc>& to);
 void describe_store(std::vector<section_doc>& to);
 void describe_listeners(std::vector<section_doc>& to);
+void describe_access_log(std::vector<section_doc>& to);
 void describe_client(std::vector<section_doc>& to);
 void describe_exempt(std::vector<section_doc>& to);
 void describe_responses(std::vector<section_doc>& to);
