@@ -239,21 +239,23 @@ result<redis_url> parse_redis_url(std::string_view text) {
 
 std::string describe(const host_port& at) {
   const bool v6 = at.host.find(':') != std::string::npos;
-  return (v6 ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
+  std::string out = v6 ? "[" : "";
+  out.append(at.host).append(v6 ? "]:" : ":").append(std::to_string(at.port));
+  return out;
 }
 
 std::string describe(const redis_url& url) {
-  if (!url.unix_path.empty()) return "unix://" + url.unix_path;
+  if (!url.unix_path.empty()) return std::string("unix://").append(url.unix_path);
   std::string out;
   for (const scheme_row& row : schemes) {
     if (row.kind == url.kind && row.tls == url.tls.enabled && !row.unix_socket) out = row.name;
   }
   out += "://";
   for (std::size_t i = 0; i < url.hosts.size(); ++i) {
-    out += (i > 0 ? "," : "") + describe(url.hosts[i]);
+    out.append(i > 0 ? "," : "").append(describe(url.hosts[i]));
   }
-  if (!url.master_name.empty()) out += "/" + url.master_name;
-  if (url.database != 0) out += "/" + std::to_string(url.database);
+  if (!url.master_name.empty()) out.append("/").append(url.master_name);
+  if (url.database != 0) out.append("/").append(std::to_string(url.database));
   return out;
 }
 

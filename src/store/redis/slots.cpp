@@ -187,7 +187,7 @@ slot_map parse_slots(std::span<const resp::node> answer, const std::string& aske
 std::string key_in_slot(std::string_view prefix, int slot) {
   for (unsigned n = 0;; ++n) {
     std::string key(prefix);
-    key += ":{" + std::to_string(n) + "}";
+    key.append(":{").append(std::to_string(n)).append("}");
     if (slot_of(key) == slot) return key;
   }
 }

@@ -9,7 +9,13 @@ local states, charges = {}, {}
 local charged_us
 if is_undo then charged_us, at = unpack('<i7', args, at) end
 for i = 1, #KEYS do
-  local c = {delay = 0}
+  local c = {
+    delay = 0, cost = 0, tick = 0, capacity = 0, shadow = false, only_check = false,
+    count_denied = false, algorithm = false, now = 0, state = false, admitted = false, never = false,
+    left = 0, retry = 0, reset = 0, next = 0, num = 0, den = 0, tag = 0, full = 0, max_wait = 0,
+    undelayed = 0, period = 0, burst = 0, burst_period = 0, burst_index = 0, burst_used = 0,
+    burst_left = 0, burst_end = 0, burst_moved = false, index = 0, current = 0
+  }
   local kind, how
   kind, how, c.cost, c.tick, c.capacity, at = unpack('<BBi7i7i7', args, at)
   c.shadow, c.only_check, c.count_denied = how % 2 == 1, how % 4 >= 2, how % 8 >= 4
@@ -89,7 +95,9 @@ else
     local takes = admitted and not c.only_check
     local denied = not c.shadow and not admitted and c.count_denied and not c.only_check
     if denied then
+      local admits = c.admitted  -- then it is no reason for the refusal
       take_up_to_cap(c)
+      c.admitted = admits
     else
       if c.shadow then take(c, c.cost, takes) end
       if c.admitted then
@@ -122,7 +130,7 @@ if not is_peek then
   end
 end
 
-local answer = {clock}
+local answer = {clock, 0, 0, 0, 0, 0, 0}
 for i = 1, #charges do
   local c = charges[i]
   local n = 6 * i - 4

@@ -1,13 +1,10 @@
 -- Fixed window: quota/fixed_window.cpp in Lua.
 -- State: s[1] window, s[2] used, s[3] burst window, s[4] burst used.
-local fixed_window = {tag = 102}  -- f
-algorithms[1] = fixed_window
-
-function fixed_window.read(c)
+local function fixed_window_read(c)
   c.period, c.burst, c.burst_period, at = unpack('<i7i7i7', args, at)
 end
 
-function fixed_window.open(s)
+local function fixed_window_open(s)
   local size = #s.value
   s.present = size == 15 or size == 29
   s[1], s[2], s[3], s[4] = 0, 0, 0, 0
@@ -22,7 +19,7 @@ local function wait_fixed(c, k)
   return k <= c.capacity - c.burst - c.used and 0 or c.over
 end
 
-function fixed_window.take(c, s, cost, keep)
+local function fixed_window_take(c, s, cost, keep)
   local index, used, moved = roll(s[1], s[2], floor(c.now / c.period))
   roll_burst(c, s[3], s[4])
   local count = c.capacity - c.burst
@@ -41,9 +38,7 @@ function fixed_window.take(c, s, cost, keep)
   report_window(c, cost, left, used > 0 and c.over or 0, wait_fixed)
 end
 
-fixed_window.horizon = longest_window
-
-function fixed_window.save(c, s)
+local function fixed_window_save(c, s)
   local value
   if s[4] == 0 and s[3] == 0 then
     value = pack('<Bi7i7', 102, s[1], s[2])
@@ -53,3 +48,8 @@ function fixed_window.save(c, s)
   local base, burst = s[2] > 0 and ends_in(c, s[1], c.period) or 0, burst_ends_in(c, s[3], s[4])
   store(c, s, value, base > burst and base or burst)
 end
+
+algorithms[1] = {
+  tag = 102, read = fixed_window_read, open = fixed_window_open, take = fixed_window_take,
+  save = fixed_window_save, horizon = longest_window
+}

@@ -1,17 +1,14 @@
 -- Leaky bucket as a queue: quota/leaky_bucket.cpp in Lua.
-local leaky_bucket = {tag = 113}  -- q
-algorithms[4] = leaky_bucket
-
-function leaky_bucket.read(c)
+local function leaky_bucket_read(c)
   c.num, c.den, c.tag, c.full, c.max_wait, c.undelayed, at = unpack('<i7i7i7i7i7i7', args, at)
 end
 
-function leaky_bucket.open(s)
+local function leaky_bucket_open(s)
   s.present = #s.value == 36
   if s.present then s[1], s[2], s[3], s[4], s[5] = unpack('<i7i7i7i7i7', s.value, 2) end
 end
 
-function leaky_bucket.take(c, s, cost, keep)
+local function leaky_bucket_take(c, s, cost, keep)
   local ahead, moved = distance(c, s)
   local num, max_wait, capacity, now = c.num, c.max_wait, c.capacity, c.now
   local had = ahead
@@ -36,8 +33,11 @@ function leaky_bucket.take(c, s, cost, keep)
   c.retry = not c.admitted and not c.never and ticks_until(c, had, max_wait) or 0
 end
 
-leaky_bucket.horizon = longest_distance
-
-function leaky_bucket.save(c, s)
+local function leaky_bucket_save(c, s)
   store(c, s, pack('<Bi7i7i7i7i7', 113, s[1], s[2], s[3], s[4], s[5]), stored_time_left(c, s))
 end
+
+algorithms[4] = {
+  tag = 113, read = leaky_bucket_read, open = leaky_bucket_open, take = leaky_bucket_take,
+  save = leaky_bucket_save, horizon = longest_distance
+}

@@ -12,7 +12,9 @@ local pack, unpack = struct.pack, struct.unpack
 local byte, sub = string.byte, string.sub
 local exact_max = 9007199254740992
 
-local algorithms = {}
+-- Tables are made with all their fields at once: one that grows field by field is built anew each time
+-- it doubles, which would be most of the cost of a call.
+local algorithms = {[0] = false, false, false, false, false}
 local args = ARGV[1]
 local flags, clock, at = unpack('<Bi7', args, 1)
 local is_peek = flags % 2 == 1
@@ -32,7 +34,8 @@ end
 -- A working copy of what is stored under `key`. What is there but not ours counts as never seen and
 -- is written over.
 local function fetch(key, algorithm)
-  local s = {key = key, algorithm = algorithm}
+  local s = {0, 0, 0, 0, 0, key = key, algorithm = algorithm, value = '', present = false,
+             changed = false, charge = false, written = false, restored = false}
   if algorithm.fetch then
     algorithm.fetch(s)
   else

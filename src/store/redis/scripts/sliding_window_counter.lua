@@ -1,13 +1,10 @@
 -- Sliding window counter: quota/sliding_counter.cpp in Lua.
 -- State: s[1] window, s[2] current, s[3] previous, s[4] burst window, s[5] burst used.
-local sliding_counter = {tag = 99}  -- c
-algorithms[3] = sliding_counter
-
-function sliding_counter.read(c)
+local function sliding_counter_read(c)
   c.period, c.burst, c.burst_period, at = unpack('<i7i7i7', args, at)
 end
 
-function sliding_counter.open(s)
+local function sliding_counter_open(s)
   local size = #s.value
   s.present = size == 22 or size == 36
   s[1], s[2], s[3], s[4], s[5] = 0, 0, 0, 0, 0
@@ -57,7 +54,7 @@ local function wait_counter(c, k)
   return c.late + 2 * period - c.elapsed - floor(period * (count - k) / c.current)
 end
 
-function sliding_counter.take(c, s, cost, keep)
+local function sliding_counter_take(c, s, cost, keep)
   roll_pair(c, s)
   roll_burst(c, s[4], s[5])
   local left = left_of_pair(c)
@@ -81,9 +78,7 @@ function sliding_counter.take(c, s, cost, keep)
   report_window(c, cost, left, reset, wait_counter)
 end
 
-sliding_counter.horizon = longest_window
-
-function sliding_counter.save(c, s)
+local function sliding_counter_save(c, s)
   local base = 0
   if s[2] > 0 then
     base = ends_in(c, s[1] + 1, c.period)
@@ -99,3 +94,8 @@ function sliding_counter.save(c, s)
   end
   store(c, s, value, base > burst and base or burst)
 end
+
+algorithms[3] = {
+  tag = 99, read = sliding_counter_read, open = sliding_counter_open, take = sliding_counter_take,
+  save = sliding_counter_save, horizon = longest_window
+}

@@ -3,17 +3,15 @@
 -- k-th oldest unit are found by halving). Up to `small` octets are read at once and written whole;
 -- beyond that only the records that matter are read and written.
 -- Head: tag, records at the front that no longer count, units up to them, burst window, burst used.
-local log = {}
-algorithms[2] = log
 local head_size, record_size, small = 29, 14, 2048
 
-function log.read(c)
+local function log_read(c)
   c.period, c.burst, c.burst_period, at = unpack('<i7i7i7', args, at)
 end
 
 -- s.first records are dropped, s.kept stored ones are in place, s.more holds tick, units, ... of
 -- those that follow.
-function log.fetch(s)
+local function log_fetch(s)
   local value = pcall('GETRANGE', s.key, 0, small - 1)
   local size = type(value) == 'string' and #value or 0
   s.whole = size < small
@@ -24,7 +22,7 @@ function log.fetch(s)
   s.value = value
 end
 
-function log.open(s)
+local function log_open(s)
   s.present, s.kept, s.more = s.found, s.count, {}
   s.first, s.base, s[1], s[2] = 0, 0, 0, 0
   if s.found then s.first, s.base, s[1], s[2] = unpack('<i7i7i7i7', s.value, 2) end
@@ -136,7 +134,7 @@ local function stamp_back(s, tick)
   end
 end
 
-function log.take(c, s, cost, keep)
+local function log_take(c, s, cost, keep)
   view(c, s)
   roll_burst(c, s[1], s[2])
   local left = left_of_log(c)
@@ -161,9 +159,7 @@ function log.take(c, s, cost, keep)
   end
 end
 
-log.horizon = longest_window
-
-function log.save(c, s)
+local function log_save(c, s)
   local last = last_of(s)
   local ticks = last > s.first and (record(s, last)) - c.now + c.period or 0
   local burst = burst_ends_in(c, s[1], s[2])
@@ -184,3 +180,6 @@ function log.save(c, s)
     call('PEXPIRE', s.key, ceil(ticks * c.tick / 1000) + spare_ms)
   end
 end
+
+algorithms[2] = {tag = false, read = log_read, fetch = log_fetch, open = log_open, take = log_take,
+                 save = log_save, horizon = longest_window}

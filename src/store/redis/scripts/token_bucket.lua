@@ -1,17 +1,14 @@
 -- Token bucket in GCRA form: quota/token_bucket.cpp in Lua.
-local token_bucket = {tag = 98}  -- b
-algorithms[0] = token_bucket
-
-function token_bucket.read(c)
+local function token_bucket_read(c)
   c.num, c.den, c.tag, c.full, at = unpack('<i7i7i7i7', args, at)
 end
 
-function token_bucket.open(s)
+local function token_bucket_open(s)
   s.present = #s.value == 29
   if s.present then s[1], s[2], s[3], s[4] = unpack('<i7i7i7i7', s.value, 2) end
 end
 
-function token_bucket.take(c, s, cost, keep)
+local function token_bucket_take(c, s, cost, keep)
   local ahead, moved = distance(c, s)
   local num, full, capacity = c.num, c.full, c.capacity
   local fits = cost <= capacity and cost * num <= full - ahead
@@ -25,8 +22,11 @@ function token_bucket.take(c, s, cost, keep)
   c.retry = not fits and not c.never and ticks_until(c, had, full - cost * num) or 0
 end
 
-token_bucket.horizon = longest_distance
-
-function token_bucket.save(c, s)
+local function token_bucket_save(c, s)
   store(c, s, pack('<Bi7i7i7i7', 98, s[1], s[2], s[3], s[4]), stored_time_left(c, s))
 end
+
+algorithms[0] = {
+  tag = 98, read = token_bucket_read, open = token_bucket_open, take = token_bucket_take,
+  save = token_bucket_save, horizon = longest_distance
+}
