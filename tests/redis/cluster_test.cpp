@@ -170,7 +170,7 @@ TEST_F(Cluster, F13WaitsForASlotThatIsHalfMoved) {
 
 // F14: a master dies and its replica takes over; the other slots never notice.
 TEST_F(Cluster, F14SurvivesTheLossOfAMaster) {
-  store_runner r(cluster_->url(), 200ms);
+  store_runner r(cluster_->url());
   ASSERT_TRUE(serves(r));
   const counter c =
       make_counter("x", {.kind = algorithm::token_bucket, .count = 1'000'000, .period = 1h});

@@ -90,12 +90,10 @@ void load::run_for(std::chrono::milliseconds time) {
   }
 }
 
-void load::run_count(std::size_t count) {
-  const std::size_t before = seen_.answered + seen_.failed;
-  const auto end = clock::now() + std::chrono::seconds{60};
-  while (seen_.answered + seen_.failed < before + count && clock::now() < end) {
-    run_for(std::chrono::milliseconds{1});
-  }
+void load::run_until_answered(std::size_t count) {
+  const std::size_t wanted = seen_.answered + count;
+  const auto end = clock::now() + std::chrono::minutes{1};
+  while (seen_.answered < wanted && clock::now() < end) run_for(std::chrono::milliseconds{1});
 }
 
 load::seen load::take_seen() {

@@ -16,9 +16,9 @@ class load {
   load(store_runner& on, std::size_t lanes);
   ~load();
 
-  // Runs for `time`, or until `count` requests are answered.
+  // Runs for `time`, or until Redis has answered `count` requests, but no longer than a minute.
   void run_for(std::chrono::milliseconds time);
-  void run_count(std::size_t count);
+  void run_until_answered(std::size_t count);
 
   struct seen {
     std::size_t answered = 0;  // by Redis

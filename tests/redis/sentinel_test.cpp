@@ -92,7 +92,7 @@ TEST_F(Sentinel, ConformsRowByRow) {
 
 // F10: the master dies; the one that the Sentinels choose takes over without a restart of ours.
 TEST_F(Sentinel, F10FollowsAFailover) {
-  store_runner r(url(), 200ms);
+  store_runner r(url());
   ASSERT_TRUE(r.run_until([&] { return r.store().serving(); }));
   load l(r, 16);
   l.run_for(200ms);
@@ -120,7 +120,7 @@ TEST_F(Sentinel, F10FollowsAFailover) {
 
 // F9 and F10: a failover that is asked for leaves the old master running and its connections open.
 TEST_F(Sentinel, F9LeavesADemotedMaster) {
-  store_runner r(url(), 1s);
+  store_runner r(url());
   ASSERT_TRUE(r.run_until([&] { return r.store().serving(); }));
   load l(r, 8);
   l.run_for(100ms);
@@ -141,7 +141,7 @@ TEST_F(Sentinel, F9LeavesADemotedMaster) {
 
 // F11: without Sentinels the last known master is used, also for a new connection.
 TEST_F(Sentinel, F11NeedsNoSentinelForWhatItKnows) {
-  store_runner r(url(), 500ms);
+  store_runner r(url());
   ASSERT_TRUE(r.run_until([&] { return r.store().serving(); }));
   for (auto& s : sentinels_) s->stop();
   load l(r, 8);

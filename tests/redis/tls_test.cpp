@@ -60,7 +60,7 @@ TEST_F(Tls, ServesOverAVerifiedConnection) {
     ASSERT_TRUE(r.run_until([&] { return r.store().serving(); }))
         << host << " " << r.events().back();
     load l(r, 64);
-    l.run_count(5'000);
+    l.run_until_answered(5'000);
     const auto seen = l.take_seen();
     EXPECT_EQ(seen.failed, 0U) << host;
     EXPECT_EQ(seen.foreign, 0U) << host;
