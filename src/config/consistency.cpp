@@ -13,6 +13,7 @@ namespace {
 using policy::key_kind;
 
 constexpr std::size_t most_methods = 63;  // one bit each, one bit for all others
+constexpr std::size_t most_windows = 64;  // that a store decides in one step
 
 class checker {
  public:
@@ -23,6 +24,7 @@ class checker {
     for (std::size_t i = 0; i < c_.policy.limits.size(); ++i) check_limit(i);
     check_exempt();
     check_methods();
+    check_windows();
   }
 
  private:
@@ -93,6 +95,34 @@ class checker {
       add(c_.at.limit[i].match, c_.at.limit[i].path + ".match.method",
           fmt::format("more than {} different methods in one file", most_methods),
           "leave method out to match all");
+      return;
+    }
+  }
+
+  // Windows that a limit asks the store about, at most.
+  [[nodiscard]] std::size_t windows_of(const policy::limit_spec& limit) const {
+    if (!limit.plan) return limit.rate.quotas.size();
+    std::size_t most = 0;
+    for (const auto& [name, rate] : c_.policy.plans) most = std::max(most, rate.quotas.size());
+    return most;
+  }
+
+  // Such a file would answer every request with 400. Limits that match some requests only are left
+  // out: whether they ever meet is not known here.
+  void check_windows() {
+    std::size_t windows = 0;
+    for (std::size_t i = 0; i < c_.policy.limits.size(); ++i) {
+      const auto& limit = c_.policy.limits[i];
+      const auto& match = limit.match;
+      if (limit.mode == policy::limit_mode::off || !match.path.empty() || !match.hosts.empty() ||
+          !match.methods.empty()) {
+        continue;
+      }
+      windows += windows_of(limit);
+      if (windows <= most_windows) continue;
+      add(c_.at.limit[i].whole, c_.at.limit[i].path,
+          fmt::format("more than {} windows match every request", most_windows),
+          "add match, or put limits with the same key together: rates: [10/s, 100/min]");
       return;
     }
   }

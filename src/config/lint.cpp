@@ -86,6 +86,13 @@ class linter {
     }
   }
 
+  // A decision listener on this machine answers for its peers, listed or not.
+  [[nodiscard]] bool believes_somebody() const {
+    const auto& d = c_.decision;
+    return !c_.policy.client.trusted_proxies.empty() ||
+           (d.http && d.believe_original != original_headers::never && is_local(*d.http));
+  }
+
   void check_client() {
     const auto& trusted = c_.policy.client.trusted_proxies;
     for (const auto& range : trusted) {
@@ -94,7 +101,7 @@ class linter {
           fmt::format("{} trusts everyone: clients choose the address they count as", range),
           "list the addresses of your own proxies only");
     }
-    if (!trusted.empty()) return;
+    if (believes_somebody()) return;
     const bool from_peer = c_.policy.client.address_from == policy::address_source::peer;
     if (c_.at.address_from.line > 0 && !from_peer) {
       add(c_.at.address_from, "client.address_from", "has no effect: no proxy is trusted",
@@ -156,7 +163,7 @@ class linter {
   void check_limit(const limit_spec& l, const limit_places& at) {
     if (l.mode == limit_mode::off) return;
     check_key(l, at);
-    if (!l.cost.header.empty() && c_.policy.client.trusted_proxies.empty()) {
+    if (!l.cost.header.empty() && !believes_somebody()) {
       add(at.whole, at.path + ".cost", "the header is never believed: no proxy is trusted",
           "add client: { trusted_proxies: […] }");
     }
