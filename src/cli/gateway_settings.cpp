@@ -1,6 +1,7 @@
 #include "cli/gateway_settings.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace penstock::cli {
 namespace {
@@ -37,7 +38,8 @@ result<gateway::gateway_options> gateway_settings(const config::gateway_config& 
   for (const auto& url : c.upstreams) {
     o.upstreams.push_back(
         {.where = {.host = url.at.host, .port = url.at.port, .unix_path = url.unix_path},
-         .authority = url.unix_path.empty() ? config::to_text(url.at) : "localhost"});
+         .authority = url.unix_path.empty() ? config::to_text(url.at) : "localhost",
+         .tls = url.tls});
   }
   o.request_line_max = static_cast<std::size_t>(c.max_request_line);
   o.head_max = static_cast<std::size_t>(c.max_head);
@@ -48,6 +50,17 @@ result<gateway::gateway_options> gateway_settings(const config::gateway_config& 
   o.idle_timeout = milliseconds(c.idle_timeout);
   o.connect_timeout = milliseconds(c.connect_timeout);
   o.response_timeout = milliseconds(c.response_timeout);
+  if (c.tls) {
+    net::tls_server_options tls{.certificates = {{c.tls->first.certificate, c.tls->first.key}},
+                                .least = c.tls->least == config::tls_least::v1_3
+                                             ? net::tls_version::v1_3
+                                             : net::tls_version::v1_2};
+    for (const auto& one : c.tls->sni) tls.certificates.push_back({one.certificate, one.key});
+    o.tls = std::move(tls);
+    o.handshake_timeout = milliseconds(c.tls->handshake_timeout);
+  }
+  o.upstream_tls = {.ca_file = c.upstream_tls.ca, .verify = c.upstream_tls.verify};
+  o.share_port = c.share_port;
   o.access_log = {.mode = log_mode(c.access_log.mode),
                   .path = c.access_log.path,
                   .sample = static_cast<std::uint64_t>(c.access_log.sample),

@@ -48,6 +48,27 @@ struct access_log_config {
   friend bool operator==(const access_log_config&, const access_log_config&) = default;
 };
 
+struct certificate_config {
+  std::string certificate, key;  // PEM files
+  friend bool operator==(const certificate_config&, const certificate_config&) = default;
+};
+
+enum class tls_least : std::uint8_t { v1_2, v1_3 };
+
+struct tls_config {
+  certificate_config first;             // for every name that `sni` does not cover
+  std::vector<certificate_config> sni;  // by the names in the certificates
+  tls_least least = tls_least::v1_2;
+  duration handshake_timeout{5'000'000};
+  friend bool operator==(const tls_config&, const tls_config&) = default;
+};
+
+struct upstream_tls_config {
+  std::string ca;  // PEM file; empty: the system's authorities
+  bool verify = true;
+  friend bool operator==(const upstream_tls_config&, const upstream_tls_config&) = default;
+};
+
 struct gateway_config {
   std::optional<listen_address> listen;  // absent: no gateway
   std::vector<upstream_url> upstreams;   // empty: no gateway
@@ -61,6 +82,9 @@ struct gateway_config {
   duration connect_timeout{5'000'000};  // to an upstream
   duration response_timeout{60'000'000};  // between two reads from an upstream
   access_log_config access_log;
+  std::optional<tls_config> tls;     // absent: clients speak plain HTTP
+  upstream_tls_config upstream_tls;  // for https upstreams
+  bool share_port = false;           // other processes may listen on the same port
   friend bool operator==(const gateway_config&, const gateway_config&) = default;
 };
 

@@ -39,6 +39,7 @@ void client_connection::start() {
   since_ = net::loop::coarse_now();
   const auto& believed = owner_.options.proxy_protocol_from;
   proxy_header_due_ = believed && believed(peer_);
+  handshake_due_ = owner_.tls != nullptr;
   advance();
 }
 
@@ -76,6 +77,8 @@ void client_connection::on_read(const boost::system::error_code& failed, std::si
     return;
   }
   switch (phase_) {
+    case phase::handshaking:
+      return;  // nothing reads but the handshake
     case phase::waiting:
       if (failed) {
         end(ending::close);
@@ -142,6 +145,10 @@ bool client_connection::take_proxy_header() {
 // Parses what has come. False: more octets are needed, and asked for.
 bool client_connection::step() {
   if (proxy_header_due_ && !take_proxy_header()) return false;
+  if (handshake_due_) {
+    begin_handshake();
+    return false;
+  }
   if (in.empty() && !exchange_) {
     since_ = net::loop::coarse_now();
     update_deadline();
@@ -176,6 +183,28 @@ bool client_connection::step() {
   body_expected_ = false;
   exchange_->begin();
   return true;
+}
+
+void client_connection::begin_handshake() {
+  handshake_due_ = false;
+  phase_ = phase::handshaking;
+  since_ = net::loop::coarse_now();
+  stream.use_tls(*owner_.tls, in.view());
+  in.release();
+  update_deadline();
+  began();
+  stream.handshake<&client_connection::on_handshake>(this);
+}
+
+void client_connection::on_handshake(const boost::system::error_code& failed) {
+  if (!ended()) return;
+  if (failed) {
+    ++owner_.counters.handshakes_failed;
+    end(ending::close);
+    return;
+  }
+  phase_ = phase::waiting;
+  advance();
 }
 
 // The head stays where it is, because views point into it; what follows it moves to a new block.
@@ -329,6 +358,8 @@ net::timer_wheel::milliseconds client_connection::due() const noexcept {
            static_cast<std::int64_t>(sent_since_ * 1000 / options.write_rate_min);
   }
   switch (phase_) {
+    case phase::handshaking:
+      return since_ + options.handshake_timeout.count();
     case phase::waiting:
       if (exchange_ || proxy_header_due_) return since_ + options.head_timeout.count();
       return since_ + (owner_.draining() ? std::min(drain_idle_ms, options.idle_timeout).count()
@@ -370,6 +401,10 @@ void client_connection::deadline_reached() {
     return;
   }
   switch (phase_) {
+    case phase::handshaking:
+      ++owner_.counters.handshakes_failed;
+      end(ending::close);
+      return;
     case phase::waiting:
       if (!exchange_) {
         end(ending::close);

@@ -60,12 +60,14 @@ class client_connection final : public loop_object {
  private:
   friend class worker;
 
-  enum class phase : std::uint8_t { waiting, busy, lingering };
+  enum class phase : std::uint8_t { handshaking, waiting, busy, lingering };
 
   void advance();
   bool step();
   bool take_proxy_header();
   void split_head();
+  void begin_handshake();
+  void on_handshake(const boost::system::error_code& failed);
   void linger();
   void update_deadline();
   void on_read(const boost::system::error_code& failed, std::size_t octets);
@@ -97,6 +99,7 @@ class client_connection final : public loop_object {
   bool body_expected_ = false;
   bool tunnel_ = false;
   bool proxy_header_due_ = false;
+  bool handshake_due_ = false;
 };
 
 }  // namespace penstock::gateway

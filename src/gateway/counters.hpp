@@ -28,6 +28,7 @@ struct loop_counters {
   count accepted;              // clients, ever
   count accept_pauses;         // times that accepting stopped for want of descriptors
   count requests;              // heads that were complete and well-formed
+  count handshakes_failed;     // TLS that never came about: alert, cut, deadline
   count malformed;             // heads or bodies that were not: 400, 413, 414, 417, 431, 501, 505
   count refused;               // answered by the policy
   count in_flight;             // at an upstream now
@@ -43,10 +44,10 @@ struct loop_counters {
 
 // The sum over all loops.
 struct gateway_counts {
-  std::uint64_t connections = 0, accepted = 0, accept_pauses = 0, requests = 0, malformed = 0,
-                refused = 0, in_flight = 0, forwarded = 0, overloaded = 0, upstream_connections = 0,
-                upstream_errors = 0, upstream_timeouts = 0, retries = 0, clients_gone = 0,
-                clients_cut = 0;
+  std::uint64_t connections = 0, accepted = 0, accept_pauses = 0, requests = 0,
+                handshakes_failed = 0, malformed = 0, refused = 0, in_flight = 0, forwarded = 0,
+                overloaded = 0, upstream_connections = 0, upstream_errors = 0,
+                upstream_timeouts = 0, retries = 0, clients_gone = 0, clients_cut = 0;
   std::uint64_t log_lines_dropped = 0;  // of the access log: too many, or a reader too slow
   std::uint64_t log_write_errors = 0;   // batches that the system refused
 };

@@ -23,7 +23,7 @@ namespace penstock::gateway {
 class client_connection;
 class worker;
 
-enum class upstream_end : std::uint8_t { refused, closed, reset };
+enum class upstream_end : std::uint8_t { refused, untrusted, closed, reset };
 
 class exchange {
  public:

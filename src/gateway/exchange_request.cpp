@@ -67,6 +67,7 @@ void exchange::send_request() {
        .peer = client_->peer_text(),
        .client = peer_is_client ? client_->peer_text() : std::string_view(client_text_),
        .peer_trusted = context_.plan.from_trusted_peer,
+       .scheme = client_->stream.tls() != nullptr ? client_scheme::https : client_scheme::http,
        .via = owner_.options.via,
        .upgrade = asks_upgrade_,
        .expect_continue = may_continue_ && client_->in.empty(),
@@ -247,6 +248,8 @@ void exchange::upstream_lost(upstream_end how) {
   switch (how) {
     case upstream_end::refused:
       return fail(502, "the upstream refuses connections");
+    case upstream_end::untrusted:
+      return fail(502, upstream_->stream.tls()->failure());
     case upstream_end::closed:
       return fail(502, "the upstream closed the connection without an answer");
     case upstream_end::reset:

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <future>
+#include <mutex>
 #include <utility>
 
 #include <netdb.h>
@@ -25,13 +26,16 @@ constexpr std::size_t reserved_descriptors = 64;
 
 // Every address of an upstream is a target of its own, with a health of its own.
 result<std::vector<upstream_target>> resolve(const upstream_options& upstream,
-                                             std::uint32_t failures_until_down) {
+                                             std::uint32_t failures_until_down,
+                                             const std::shared_ptr<const net::tls_context>& tls) {
   std::vector<upstream_target> out;
   const auto add = [&](const generic_endpoint& where) {
     out.push_back(
         {.where = where,
          .name = upstream.where.to_string(),
          .authority = upstream.authority.empty() ? upstream.where.to_string() : upstream.authority,
+         .tls = tls,
+         .tls_host = upstream.where.host,
          .health = upstream_health(failures_until_down),
          .kept = {}});
   };
@@ -83,7 +87,9 @@ struct gateway::state {
   std::vector<net::endpoint> endpoints;
   std::vector<std::string> addresses;
   std::vector<std::vector<net::listening_socket>> sockets;  // by worker, until start()
-  std::unique_ptr<telemetry::access_log> log;  // outlives the workers, which write to it
+  std::mutex tls_mutex;
+  std::shared_ptr<const net::tls_context> tls;  // null: plain
+  std::unique_ptr<telemetry::access_log> log;   // outlives the workers, which write to it
   std::vector<std::unique_ptr<worker>> workers;
   bool running = false;
 
@@ -103,8 +109,15 @@ result<std::unique_ptr<gateway>> gateway::open(const gateway_options& options,
   s->options = options;
   s->places = std::move(places);
   std::vector<upstream_target> targets;
+  std::shared_ptr<const net::tls_context> upstream_tls;
   for (const auto& upstream : options.upstreams) {
-    auto resolved = resolve(upstream, options.failures_until_down);
+    if (upstream.tls && !upstream_tls) {
+      auto made = net::tls_context::client(options.upstream_tls);
+      if (!made) return made.error();
+      upstream_tls = std::move(*made);
+    }
+    auto resolved =
+        resolve(upstream, options.failures_until_down, upstream.tls ? upstream_tls : nullptr);
     if (!resolved) return resolved.error();
     std::ranges::move(*resolved, std::back_inserter(targets));
   }
@@ -125,6 +138,11 @@ result<std::unique_ptr<gateway>> gateway::open(const gateway_options& options,
   }
   const std::size_t connections =
       options.connections_max > 0 ? options.connections_max : connections_from_limit();
+  if (options.tls) {
+    auto made = net::tls_context::server(*options.tls);
+    if (!made) return made.error();
+    s->tls = std::move(*made);
+  }
   const auto& logs = s->options.access_log;
   if (logs.mode != access_log_mode::off) {
     auto log = telemetry::access_log::open(logs.path, loops);
@@ -136,6 +154,7 @@ result<std::unique_ptr<gateway>> gateway::open(const gateway_options& options,
         *s->places[i].loop, *s->places[i].decider, s->options, targets, share(connections, loops),
         share(options.in_flight_max, loops),
         access_logger(logs, s->log ? &s->log->of_loop(i) : nullptr, share(logs.lines_max, loops))));
+    s->workers.back()->tls = s->tls;
   }
   return std::unique_ptr<gateway>(new gateway(std::move(s)));
 }
@@ -196,6 +215,19 @@ void gateway::reopen_logs() {
   if (state_->log) state_->log->reopen();
 }
 
+std::optional<error> gateway::reload_certificates() {
+  if (!state_->options.tls) return std::nullopt;
+  const std::lock_guard lock(state_->tls_mutex);
+  auto made = net::tls_context::server(*state_->options.tls, state_->tls.get());
+  if (!made) return made.error();
+  state_->tls = std::move(*made);
+  for (std::size_t i = 0; i < state_->workers.size(); ++i) {
+    state_->places[i].loop->post(
+        [w = state_->workers[i].get(), tls = state_->tls] { w->tls = tls; });
+  }
+  return std::nullopt;
+}
+
 gateway_counts gateway::counts() const {
   gateway_counts sum;
   if (state_->log) {
@@ -209,6 +241,7 @@ gateway_counts gateway::counts() const {
     sum.accepted += c.accepted.get();
     sum.accept_pauses += c.accept_pauses.get();
     sum.requests += c.requests.get();
+    sum.handshakes_failed += c.handshakes_failed.get();
     sum.malformed += c.malformed.get();
     sum.refused += c.refused.get();
     sum.in_flight += c.in_flight.get();

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,10 @@ class gateway {
   // Files that may have been replaced are opened anew: the access log's. Done soon, in the
   // background; a file that cannot be opened leaves the old one in use.
   void reopen_logs();
+
+  // Reads certificates and keys anew. On an error, in words for a person, the old ones stay in use;
+  // connections that exist keep theirs in any case. Only between start() and stop().
+  [[nodiscard]] std::optional<error> reload_certificates();
 
   [[nodiscard]] gateway_counts counts() const;
 

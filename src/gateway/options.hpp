@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "net/endpoint.hpp"
+#include "net/tls.hpp"
 #include "policy/address.hpp"
 
 namespace penstock::gateway {
@@ -18,6 +20,7 @@ struct upstream_options {
   net::endpoint where{};
   std::string
       authority{};  // Host for requests that carry none (HTTP/1.0); empty: the endpoint's text
+  bool tls = false;
 };
 
 enum class access_log_mode : std::uint8_t { off, all, sampled, refused };
@@ -40,6 +43,9 @@ struct gateway_options {
   // client in their stead. Empty: nobody's do. Called on every loop.
   std::function<bool(const policy::address&)> proxy_protocol_from;
 
+  std::optional<net::tls_server_options> tls{};  // clients speak TLS; absent: plain HTTP
+  net::tls_client_options upstream_tls{};        // for upstreams that say so
+
   // Bounds of one request. Above: 414, 431, 431, 413.
   std::size_t request_line_max = 8U << 10U;
   std::size_t head_max = 16U << 10U;  // at most 60 KiB
@@ -47,6 +53,7 @@ struct gateway_options {
   std::uint64_t body_max = UINT64_MAX;
 
   // A client's deadlines; all are absolute for their phase, so octets that trickle in do not help.
+  milliseconds handshake_timeout{5'000};
   milliseconds head_timeout{10'000};  // from the first octet of a request to the end of its head
   milliseconds body_grace{20'000};    // a body may take this long …
   std::uint32_t body_rate_min = 500;  // … plus a second for each so many octets

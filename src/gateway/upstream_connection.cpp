@@ -41,7 +41,22 @@ void upstream_connection::on_connect(const boost::system::error_code& failed) {
     return;
   }
   if (target_.where.protocol().family() != AF_UNIX) stream.no_delay();
+  if (target_.tls) {
+    stream.use_tls(*target_.tls, net::tls_session::host_name{target_.tls_host});
+    began();
+    stream.handshake<&upstream_connection::on_handshake>(this);
+    return;
+  }
   user_->upstream_connected();
+}
+
+void upstream_connection::on_handshake(const boost::system::error_code& failed) {
+  if (!ended()) return;
+  if (failed) {
+    user_->upstream_lost(upstream_end::untrusted);
+  } else {
+    user_->upstream_connected();
+  }
 }
 
 void upstream_connection::reuse(exchange& user) noexcept {

@@ -50,6 +50,7 @@ class upstream_connection final : public loop_object {
 
  private:
   void on_connect(const boost::system::error_code& failed);
+  void on_handshake(const boost::system::error_code& failed);
   void on_read(const boost::system::error_code& failed, std::size_t octets);
   void on_writable(const boost::system::error_code& failed);
   static void on_deadline(net::timer_wheel::entry& e);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 
 #include "gateway/options.hpp"
 #include "gateway/upstream_health.hpp"
+#include "net/tls.hpp"
 
 namespace penstock::gateway {
 
@@ -21,8 +23,10 @@ class worker;
 // One address that requests are sent to.
 struct upstream_target {
   boost::asio::generic::stream_protocol::endpoint where;
-  std::string name;       // for messages: "127.0.0.1:3000"
-  std::string authority;  // Host for requests that carry none
+  std::string name;                             // for messages: "127.0.0.1:3000"
+  std::string authority;                        // Host for requests that carry none
+  std::shared_ptr<const net::tls_context> tls;  // null: plain
+  std::string tls_host;                         // asked for and checked
   upstream_health health;
   std::vector<upstream_connection*> kept;  // the most recently used at the back
 };

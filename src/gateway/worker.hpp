@@ -64,6 +64,7 @@ class worker {
   net::buffer_pool buffers;
   loop_counters counters;
   access_logger log;
+  std::shared_ptr<const net::tls_context> tls;  // for new clients; null: plain
   graveyard dead;
   upstream_pool upstreams;
 

@@ -8,7 +8,44 @@
 
 namespace penstock::net {
 
+void stream::use_tls(const tls_context& context, std::string_view received) {
+  tls_ = std::make_unique<tls_session>(context, socket_.native_handle(), received);
+}
+
+void stream::use_tls(const tls_context& context, tls_session::host_name host) {
+  tls_ = std::make_unique<tls_session>(context, socket_.native_handle(), host);
+}
+
+stream::tls_outcome stream::outcome_of(tls_session::status s) const noexcept {
+  switch (s) {
+    case tls_session::status::want_read:
+      return {stream_socket::wait_read, {}};
+    case tls_session::status::want_write:
+      return {stream_socket::wait_write, {}};
+    case tls_session::status::done:
+      return {std::nullopt, {}};
+    case tls_session::status::ended:
+      return {std::nullopt, boost::asio::error::eof};
+    case tls_session::status::failed:
+      break;
+  }
+  // A peer that vanished without close_notify as well: what came last may have been cut.
+  return {std::nullopt, boost::asio::error::connection_reset};
+}
+
 write_outcome stream::write(const iovec* pieces, int count) noexcept {
+  if (tls_) {
+    std::size_t octets = 0;
+    switch (tls_->write(pieces, count, octets)) {
+      case tls_session::status::done:
+        return {.octets = octets};
+      case tls_session::status::want_read:
+      case tls_session::status::want_write:
+        return {.octets = octets, .full = true};
+      default:
+        return {.octets = octets, .failed = true};
+    }
+  }
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(pieces);
   message.msg_iovlen = static_cast<std::size_t>(count);
@@ -22,16 +59,19 @@ write_outcome stream::write(const iovec* pieces, int count) noexcept {
 }
 
 void stream::cancel() noexcept {
+  cancelled_ = true;
   boost::system::error_code ignored;  // fails only on a closed socket, which has nothing under way
   socket_.cancel(ignored);
 }
 
 void stream::shutdown_write() noexcept {
+  if (tls_) tls_->close_notify();
   boost::system::error_code ignored;  // the peer may be gone already; close() follows in any case
   socket_.shutdown(stream_socket::shutdown_send, ignored);
 }
 
 void stream::close() noexcept {
+  if (tls_ && socket_.is_open()) tls_->close_notify();
   boost::system::error_code ignored;  // the descriptor is released whatever close(2) says
   socket_.close(ignored);
 }
@@ -41,7 +81,8 @@ void stream::reset() noexcept {
     const linger now{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
   }
-  close();
+  boost::system::error_code ignored;  // no close_notify: this is not a proper end
+  socket_.close(ignored);
 }
 
 void stream::no_delay() noexcept {

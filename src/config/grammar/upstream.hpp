@@ -1,4 +1,4 @@
-// The API behind the gateway: "http://HOST[:PORT]" or "unix:PATH".
+// The API behind the gateway: "http://HOST[:PORT]", "https://HOST[:PORT]" or "unix:PATH".
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 namespace penstock::config {
 
 struct upstream_url {
-  host_port at;           // port 80 unless written
+  host_port at;           // port 80, or 443 with TLS, unless written
   std::string unix_path;  // not empty: a unix socket; `at` does not count
+  bool tls = false;
   friend bool operator==(const upstream_url&, const upstream_url&) = default;
 };
 

@@ -21,7 +21,8 @@ const field<gateway_config> gateway_table[] = {
     {{"listen", "address", "none", "Where clients connect. None: no gateway."},
      [](const value& v, gateway_config& g) { read_with(v, parse_listen, an_address, g.listen); }},
     {{"upstream", "URL or list of URLs", "none",
-      "The API behind the gateway, `http://HOST[:PORT]` or `unix:PATH`. Several take turns. None: "
+      "The API behind the gateway, `http://HOST[:PORT]`, `https://…` or `unix:PATH`. Several take "
+      "turns. None: "
       "no gateway."},
      [](const value& v, gateway_config& g) {
        read_one_or_more(v, "a URL or a list of URLs", [&](const value& item) {
@@ -57,6 +58,12 @@ const field<gateway_config> gateway_table[] = {
      read_timeout<&gateway_config::response_timeout>},
     {{"access_log", "map", "off", "A line of JSON for each request, or for some."},
      read_access_log},
+    {{"tls", "map", "none", "Certificates; without them clients speak plain HTTP."}, read_tls},
+    {{"upstream_tls", "map", "none", "How `https://` upstreams are checked."}, read_upstream_tls},
+    {{"share_port", "true or false", "false",
+      "Other instances may listen on the same port, for rolling restarts: start the new one, then "
+      "stop the old one."},
+     [](const value& v, gateway_config& g) { read_bool(v, g.share_port); }},
 };
 
 constexpr word<original_headers> original_words[] = {{"local", original_headers::local},
@@ -111,6 +118,7 @@ const field<health_config> health_table[] = {
 void read_gateway(const value& v, config& out) {
   out.at.gateway = v.at();
   if (!read_map(v, gateway_table, out.gateway)) return;
+  place_tls_files(out.gateway, out.file);
   if (out.gateway.max_request_line > out.gateway.max_head) {
     const auto where = v.find("max_request_line");
     (where ? *where : *v.find("max_head"))
@@ -139,6 +147,7 @@ void read_health(const value& v, config& out) {
 void describe_listeners(std::vector<section_doc>& to) {
   to.push_back({"gateway", "The reverse proxy in front of the API.", docs_of(gateway_table)});
   describe_access_log(to);
+  describe_tls(to);
   to.push_back({"decision", "Listeners that only decide, for proxies and programs that ask.",
                 docs_of(decision_table)});
   to.push_back({"admin", "Dashboard, inspection and changes.", docs_of(admin_table)});
