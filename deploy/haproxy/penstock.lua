@@ -38,6 +38,8 @@ local function question(txn)
   fields["x-forwarded-for"] = { txn.f:src() }
   local user = txn:get_var("txn.penstock_user")
   if user then fields["x-user-id"] = { user } end
+  local token = txn:get_var("txn.penstock_token")
+  if token then fields["x-penstock-token"] = { token } end
   return fields
 end
 

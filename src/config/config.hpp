@@ -96,6 +96,7 @@ struct decision_config {
   std::optional<listen_address> http, grpc, redis;
   original_headers believe_original =
       original_headers::local;  // local: loopback and unix listeners
+  std::string token_sha256;     // 64 hex digits, lower case; empty: whoever reaches http may ask
   friend bool operator==(const decision_config&, const decision_config&) = default;
 };
 

@@ -269,6 +269,21 @@ TEST(Auth, TheClientIsWhomALocalProxyNames) {
   EXPECT_EQ(from(open, "198.51.100.2"), 429) << "trusted_proxies names nobody";
 }
 
+// A listener that others reach can ask for a secret; who has it is believed like a local proxy.
+TEST(Auth, ATokenStandsInForThisMachine) {
+  const served s(policy_of({limit("ip", policy::key_kind::address, 1)}),
+                 {.listen = {.host = "0.0.0.0"}, .token = sha256("s3cret")});
+  const std::string named = "GET /v1/auth HTTP/1.1\nX-Original-URI: /\nX-Forwarded-For: ";
+  EXPECT_EQ(ask(s, named + "198.51.100.1\n").status, 400);
+  EXPECT_EQ(ask(s, named + "198.51.100.1\nX-Penstock-Token: other\n").status, 400);
+  EXPECT_EQ(ask(s, named + "198.51.100.1\nX-Penstock-Token: s3cret\n").status, 200);
+  EXPECT_EQ(ask(s, named + "198.51.100.2\nAuthorization: bearer s3cret\n").status, 200);
+  EXPECT_EQ(ask(s, named + "198.51.100.2\nX-Penstock-Token: s3cret\n").status, 429);
+  EXPECT_EQ(check(s, "{}").status, 401);
+  EXPECT_EQ(check(s, "{}")["WWW-Authenticate"], "Bearer");
+  EXPECT_EQ(ask(s, "POST /v1/check HTTP/1.1\nAuthorization: Bearer s3cret\n", "{}").status, 200);
+}
+
 // A unix socket is as good as loopback.
 TEST(Auth, ServesUnixSockets) {
   const auto path = std::filesystem::temp_directory_path() /

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
+#include "base/sha256.hpp"
 #include "net/endpoint.hpp"
 #include "telemetry/metrics.hpp"
 
@@ -22,6 +24,8 @@ struct server_options {
   net::endpoint listen{};
   belief believe = belief::local;
   telemetry::metrics* counts = nullptr;  // absent: connections are not counted
+  // SHA-256 of a secret that every check must carry. Who has it is believed as if it were local.
+  std::optional<sha256_digest> token{};
 
   std::size_t body_max = 256U << 10U;  // a batch of 100 checks fits many times; 413 above
   std::size_t connections_max = 4096;  // on each loop

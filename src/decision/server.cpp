@@ -37,10 +37,11 @@ bool is_local(const net::endpoint& e) {
 }
 
 trust trust_of(const server_options& options) {
-  const bool local = is_local(options.listen);
+  const bool local = options.token || is_local(options.listen);
   return {
       .original = options.believe == belief::always || (options.believe == belief::local && local),
-      .peer = options.believe != belief::never && local};
+      .peer = options.believe != belief::never && local,
+      .token = options.token};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 """The decision listener through the real binary, held against docs/openapi.yaml."""
+import hashlib
 import http.client
 import json
 import re
@@ -176,6 +177,21 @@ def test_believe_original_never(started):
     assert c.send("GET", "/v1/auth", headers=named).status == 400
     statuses = [c.send("POST", "/v1/auth/login", headers={"X-Forwarded-For": f"198.51.100.{n}"}).status for n in range(3)]
     assert statuses == [200, 200, 429]
+
+
+# A secret opens a listener that is not on loopback, and nothing else does.
+def test_a_token(started):
+    digest = hashlib.sha256(b"a secret of some length").hexdigest()
+    policy = POLICY + f"decision: {{ http: \"0.0.0.0:0\", token_sha256: {digest} }}\n"
+    server = started(harness.Penstock(policy))
+    c = started(harness.Client(listening(server)))
+    assert c.send("POST", "/v1/check", body="{}").status == 401
+    named = {"X-Original-URI": "/login", "X-Original-Method": "POST", "X-Forwarded-For": "198.51.100.1"}
+    assert c.send("GET", "/v1/auth", headers=named).status == 400
+    named["X-Penstock-Token"] = "a secret of some length"
+    assert [c.send("GET", "/v1/auth", headers=named).status for _ in range(3)] == [200, 200, 429]
+    bearer = {"Authorization": "Bearer a secret of some length"}
+    assert c.send("POST", "/v1/check", body="{}", headers=bearer).status == 200
 
 
 # SIGTERM ends a listener that has a check waiting, and answers it first.

@@ -1,6 +1,7 @@
 """The configurations under deploy/, as they stand there, in front of a real API with the real
 proxies: only ports are replaced. nginx, HAProxy and Caddy come from the distribution; Traefik and a
 newer Caddy are found on the PATH or in PENSTOCK_TRAEFIK and PENSTOCK_CADDY."""
+import hashlib
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import harness
 import pytest
 
 DEPLOY = harness.ROOT / "deploy"
+TOKEN = "not-so-secret-in-a-test"
 POLICY = """\
 version: 1
 identity: { user: { header: X-User-Id } }
@@ -30,14 +32,16 @@ def named(variable, name):
 class Proxy:
     """One proxy between a client and the API, asking the decision listener."""
 
-    def __init__(self, started, folder, decision, api):
-        self.started, self.folder = started, folder
+    def __init__(self, started, folder, decision, api, with_token):
+        self.started, self.folder, self.with_token = started, folder, with_token
         self.ports = {"8080": harness.free_port(), "8081": decision, "8082": harness.free_port(), "3000": api}
         self.port = self.ports["8080"]
 
     def copy(self, name, **replaced):
         """A file of deploy/ with our ports, and the replacements that a reader is told to make."""
         text = (DEPLOY / name).read_text()
+        if self.with_token and name.endswith(self.token[0]):
+            replaced[self.token[1]] = self.token[2]
         for old, new in replaced.items():
             assert old in text, f"{name} does not say {old!r}"
             text = text.replace(old, new)
@@ -56,6 +60,7 @@ class Proxy:
 
 
 class Nginx(Proxy):
+    token = ("check.conf", 'X-User-Id "";', f'X-User-Id "";\nproxy_set_header X-Penstock-Token "{TOKEN}";')
     tells_admitted = True
     down = 503
 
@@ -77,6 +82,7 @@ class Nginx(Proxy):
 
 
 class Caddy(Proxy):
+    token = ("Caddyfile", "header_up -X-User-Id", f"header_up -X-User-Id\nheader_up X-Penstock-Token {TOKEN}")
     tells_admitted = True
     down = 502
 
@@ -95,6 +101,8 @@ class NewCaddy(Caddy):
 
 
 class Haproxy(Proxy):
+    token = ("haproxy.cfg", "# A token:        http-request set-var(txn.penstock_token) str(<secret>)",
+             f"http-request set-var(txn.penstock_token) str({TOKEN})")
     tells_admitted = True
     down = 503
 
@@ -108,6 +116,7 @@ class Haproxy(Proxy):
 
 
 class Traefik(Proxy):
+    token = ("dynamic.yml", 'X-User-Id: ""', f'X-User-Id: ""\n          X-Penstock-Token: {TOKEN}')
     tells_admitted = False  # it has no way to
     down = 500
 
@@ -126,13 +135,16 @@ class Traefik(Proxy):
 
 @pytest.fixture(params=[Nginx, Caddy, NewCaddy, Haproxy, Traefik], ids=lambda p: p.__name__.lower())
 def proxy(request, started, upstream, tmp_path):
-    """proxy(fail_open) starts Penstock and the proxy."""
-    def start(fail_open=False, policy=POLICY):
+    """proxy(fail_open, with_token) starts Penstock and the proxy."""
+    def start(fail_open=False, with_token=False):
+        policy = POLICY
+        if with_token:
+            policy += f"decision: {{ token_sha256: {hashlib.sha256(TOKEN.encode()).hexdigest()} }}\n"
         server = started(harness.Penstock(policy, ["--decision-http", "127.0.0.1:0"]))
         port = int(server.wait_for_line(r"decisions? listening on http://[^ ]*:(\d+)").group(1))
         folder = tmp_path / request.param.__name__
         folder.mkdir()
-        p = request.param(started, folder, port, upstream.port)
+        p = request.param(started, folder, port, upstream.port, with_token)
         p.penstock = server
         return p.start(fail_open)
     return start
@@ -219,3 +231,9 @@ def test_a_queue_delays(proxy, client):
     start = time.monotonic()
     assert [c.send("GET", "/hooks/a").status for _ in range(2)] == [200, 200]
     assert time.monotonic() - start >= 1
+
+
+# Where others reach the decision listener, the proxy brings a token and its client cannot.
+def test_a_token_is_carried(proxy, client):
+    c = client(proxy(with_token=True).port)
+    assert [c.send("POST", "/login", headers={"X-Penstock-Token": "guess"}).status for n in range(3)] == [200, 200, 429]

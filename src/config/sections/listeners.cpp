@@ -82,6 +82,12 @@ const field<decision_config> decision_table[] = {
       "Whether original method, URI and host are taken from header fields. `local`: on loopback "
       "and unix listeners."},
      [](const value& v, decision_config& d) { read_word(v, original_words, d.believe_original); }},
+    {{"token_sha256", "64 hex digits", "none",
+      "SHA-256 of a secret that every check on `http` must carry, as `Authorization: Bearer` or "
+      "`X-Penstock-Token`. Who has it is believed as on a loopback listener."},
+     [](const value& v, decision_config& d) {
+       read_with(v, parse_sha256, "64 hex digits", d.token_sha256);
+     }},
 };
 
 const field<config> admin_table[] = {

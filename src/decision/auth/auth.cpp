@@ -66,6 +66,10 @@ void decided(conversation& c) {
 void begin_auth(conversation& c) {
   const auto& head = c.exchange->head();
   c.auth = {};
+  // Not 401, which proxies hand to the client as a refusal: this is between them and us.
+  if (!c.who.may_ask(head.fields)) {
+    return refuse_misconfigured(c, "the check carries no valid token: set X-Penstock-Token");
+  }
   // Behind a longer path the query is the client's.
   if (head.path.size() == auth_path.size()) {
     if (const char* wrong = parse_auth_parameters(head.query, c.auth)) {

@@ -1,5 +1,7 @@
 #include "decision/auth/original.hpp"
 
+#include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,37 @@ TEST(Original, IsWhatTheProxySaysAndNotWhatItsClientSays) {
     const auto got = find_original(head, r.from, true);
     EXPECT_EQ(got.what, r.what) << r.name << ": " << got.reason;
     EXPECT_EQ(text_of(got), r.expected) << r.name;
+  }
+}
+
+// Whatever a client adds of the family that the proxy does not speak, in whatever order, number and
+// case: nothing changes. 20,000 random sets of fields, the same in every run.
+TEST(Original, WhatAClientAddsChangesNothing) {
+  constexpr std::string_view originals[] = {"X-Original-URI", "x-original-url", "X-ORIGINAL-METHOD",
+                                            "X-Original-Host"};
+  constexpr std::string_view forwardeds[] = {"X-Forwarded-Uri", "x-forwarded-method",
+                                             "X-FORWARDED-HOST"};
+  constexpr std::string_view values[] = {"", "/", "/free", "*", "GET", "http://b/", "a#b", "%zz"};
+  std::mt19937 random(20261130);  // NOLINT: repeatable
+  const auto pick = [&](const auto& from) { return from[random() % std::size(from)]; };
+  for (int i = 0; i < 20'000; ++i) {
+    const bool forwarded = random() % 2 == 0;
+    const original_source said = forwarded ? x_fwd : x_orig;
+    row r{"", "GET", "/v1/auth", "", {}, said, state::known, ""};
+    for (auto n = random() % 4; n > 0; --n) {
+      r.fields.push_back({forwarded ? pick(forwardeds) : pick(originals), pick(values)});
+    }
+    const auto plain_head = head_of(r);
+    const auto plain = find_original(plain_head, said, true);
+    for (auto n = random() % 5; n > 0; --n) {
+      const auto at =
+          r.fields.begin() + static_cast<std::ptrdiff_t>(random() % (r.fields.size() + 1));
+      r.fields.insert(at, {forwarded ? pick(originals) : pick(forwardeds), pick(values)});
+    }
+    const auto forged_head = head_of(r);
+    const auto forged = find_original(forged_head, said, true);
+    ASSERT_EQ(forged.what, plain.what) << "case " << i;
+    ASSERT_EQ(text_of(forged), text_of(plain)) << "case " << i;
   }
 }
 

@@ -82,6 +82,10 @@ void go_on(conversation& c) {
 }  // namespace
 
 void begin_check(conversation& c) {
+  if (!c.who.may_ask(c.exchange->head().fields)) {
+    c.content.assign("{\"error\":\"the check carries no valid token\"}\n");
+    return c.answer(401, json_type, c.content, "WWW-Authenticate: Bearer\r\n");
+  }
   if (from_browser(c.exchange->head().fields)) {
     return answer_error(c, 403, "pages of a browser may not ask");
   }
