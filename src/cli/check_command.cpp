@@ -2,9 +2,11 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/settings_source.hpp"
 #include "config/issue.hpp"
 #include "config/lint.hpp"
 #include "config/load.hpp"
+#include "config/side_files.hpp"
 
 namespace penstock::cli {
 
@@ -12,12 +14,14 @@ int check_command(const std::vector<std::string>& files) {
   int code = exit_fine;
   for (const auto& file : files) {
     auto loaded = config::load_file(file);
+    for (auto& one : loaded.issues) one.file = file;
     if (loaded.ok()) {
+      auto side = config::load_side_files(loaded.value.policy, folder_of(file), read_file);
+      loaded.issues.insert(loaded.issues.end(), side.issues.begin(), side.issues.end());
       auto lints = config::lint(loaded.value);
       loaded.issues.insert(loaded.issues.end(), lints.begin(), lints.end());
       config::sort_by_place(loaded.issues);
     }
-    for (auto& one : loaded.issues) one.file = file;
     std::fputs(config::format(loaded.issues, loaded.source).c_str(), stderr);
     std::size_t errors = 0;
     for (const auto& one : loaded.issues) errors += one.level == config::severity::error ? 1U : 0U;

@@ -1,37 +1,47 @@
 #include "cli/daemon.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <deque>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <penstock/clock.hpp>
 
+#include "admin/host.hpp"
+#include "base/sha256.hpp"
+#include "cli/decision_settings.hpp"
 #include "cli/file_watch.hpp"
 #include "cli/gateway_settings.hpp"
-#include "cli/needs_restart.hpp"
+#include "cli/live_policy.hpp"
+#include "cli/main_tasks.hpp"
+#include "cli/operations.hpp"
+#include "cli/process_metrics.hpp"
+#include "cli/stores.hpp"
+#include "decision/server.hpp"
 #include "gateway/gateway.hpp"
 #include "net/loop.hpp"
 #include "service/ban_table.hpp"
 #include "service/service.hpp"
-#include "store/memory/memory_store.hpp"
+#include "service/shared_addresses.hpp"
 #include "telemetry/metrics.hpp"
 
 namespace penstock::cli {
 namespace {
 
+// SIGUSR1 announces main_tasks.
 sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (int one : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, one);
+  for (int one : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, one);
   return set;
 }
 
@@ -43,72 +53,166 @@ std::size_t usable_cpus() {
   return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
 }
 
-std::uint64_t random_seed() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32U) | device();
+net::endpoint endpoint_of(const config::listen_address& a) {
+  return {.host = a.host, .port = a.port, .unix_path = a.unix_path};
+}
+
+void say_listening(const admin::listener_info& l) {
+  std::fprintf(stderr, "penstock: %s listening on %s%s\n", l.face.c_str(),
+               l.address.starts_with("unix:") ? "" : "http://", l.address.c_str());
 }
 
 }  // namespace
 
-struct daemon::parts {
-  parts(settings s, settings_source from) : now(std::move(s)), source(std::move(from)) {}
+constexpr duration traffic_look_interval = std::chrono::seconds{10};
 
-  settings now;
-  settings_source source;
-  file_watch watch;
-  std::uint64_t generation = 1;
+// In the order in which things need each other: what is destroyed first stands last.
+struct daemon::parts {
+  parts(settings first, settings_source source)
+      : policy(std::move(first), std::move(source), clock.now(), metrics) {}
+
   steady_wall_clock clock;
-  telemetry::metrics metrics{{random_seed(), random_seed()}};
+  telemetry::metrics metrics{random_secret()};
   service::ban_table bans;
-  std::unique_ptr<store::memory_store> memory;
+  live_policy policy;
+  file_watch watch;
+  main_tasks tasks;
+  instant next_traffic_look = clock.now() + traffic_look_interval;
+  bool shared_addresses_said = false;
+
+  void look_at_traffic();
+  std::atomic<bool> draining{false};
   std::deque<net::loop> loops;
+  std::unique_ptr<stores> counters;
   std::deque<service::service> services;
+  std::unique_ptr<process_operations> operations;
   std::unique_ptr<gateway::gateway> gateway;
+  std::unique_ptr<decision::server> decision;
+  std::unique_ptr<admin::host> host;
 };
+
+// A fleet of clients behind few addresses is most often a proxy that is not in trusted_proxies.
+// Said once, since it stays true.
+void daemon::parts::look_at_traffic() {
+  const instant now = clock.now();
+  if (now < next_traffic_look) return;
+  next_traffic_look = now + traffic_look_interval;
+  metrics.collect(now);
+  if (shared_addresses_said) return;
+  const auto report =
+      metrics.top(telemetry::ranking::requests, telemetry::window::minute, SIZE_MAX, now);
+  if (const auto found = service::find_shared_addresses(report)) {
+    shared_addresses_said = true;
+    std::fprintf(stderr, "penstock: warning: %s\n", service::describe(*found).c_str());
+  }
+}
 
 daemon::daemon(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
 daemon::~daemon() = default;
 
-result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source source) {
+result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source source,
+                                             std::string policy_file) {
   const sigset_t signals = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
   auto p = std::make_unique<parts>(std::move(first), std::move(source));
-  const auto& c = p->now.value;
-
-  if (c.store.url) {
-    return error{
-        errc::invalid_config,
-        "store.url: this version keeps counters in memory only; remove store.url or --store"};
+  const auto& c = p->policy.config();
+  if (c.gateway.upstreams.empty() && !c.decision.http) {
+    return error{errc::invalid_config,
+                 "nothing to serve: name the API to protect with --upstream http://HOST:PORT or "
+                 "gateway.upstream in the file, or open a decision listener with --decision-http"};
   }
-  auto memory = store::memory_store::create(
-      {.max_bytes = static_cast<std::size_t>(c.store.memory.max_bytes)});
-  if (!memory) return memory.error();
-  p->memory = std::move(*memory);
 
   const std::size_t workers = c.workers > 0 ? static_cast<std::size_t>(c.workers) : usable_cpus();
+  std::vector<net::loop*> loops;
+  for (std::size_t i = 0; i < workers; ++i) loops.push_back(&p->loops.emplace_back(p->clock));
+
+  auto counters = stores::open(
+      c.store, loops,
+      [events = &p->metrics.events(), clock = &p->clock](bool up, const auto& text) {
+        std::fprintf(stderr, "penstock: store %s: %s\n", up ? "answers" : "does not answer",
+                     text.c_str());
+        events->add({.at = clock->now(),
+                     .kind = telemetry::event_kind::store,
+                     .good = up,
+                     .text = (up ? "store answers: " : "store does not answer: ") + text});
+      });
+  if (!counters) return counters.error();
+  p->counters = std::move(*counters);
+
+  const auto policy = p->policy.snapshot().policy;
   std::vector<gateway::gateway::place> places;
+  std::vector<decision::server::place> decision_places;
   for (std::size_t i = 0; i < workers; ++i) {
-    auto& loop = p->loops.emplace_back(p->clock);
-    auto& service =
-        p->services.emplace_back(*p->memory, p->now.policy,
-                                 service::service_options{.local = p->memory.get(),
-                                                          .fleet_size = c.policy.fleet_size,
-                                                          .seed = random_seed(),
-                                                          .bans = &p->bans,
-                                                          .metrics = &p->metrics,
-                                                          .counts = &p->metrics.add_loop(),
-                                                          .clock = &p->clock});
-    places.push_back({&loop, &service});
+    auto& service = p->services.emplace_back(
+        p->counters->of_loop(i), policy,
+        service::service_options{.local = &p->counters->memory(),
+                                 .fleet_size = c.policy.fleet_size,
+                                 .seed = random_secret().lo,
+                                 .bans = &p->bans,
+                                 .metrics = &p->metrics,
+                                 .counts = &p->metrics.add_loop(),
+                                 .clock = &p->clock,
+                                 .refusals = p->counters->refusals_of_loop(i)});
+    places.push_back({loops[i], &service});
+    decision_places.push_back({loops[i], &service});
+  }
+  p->policy.serve(p->loops, p->services);
+
+  if (!c.gateway.upstreams.empty()) {
+    auto options = gateway_settings(c.gateway, c.policy.client);
+    if (!options) return options.error();
+    auto gateway = gateway::gateway::open(*options, places);
+    if (!gateway) return gateway.error();
+    p->gateway = std::move(*gateway);
+  }
+  if (c.decision.http) {
+    auto decision =
+        decision::server::open(decision_settings(c.decision, p->metrics), decision_places);
+    if (!decision) return decision.error();
+    p->decision = std::move(*decision);
   }
 
-  auto options = gateway_settings(c.gateway);
-  if (!options) return options.error();
-  auto gateway = gateway::gateway::open(*options, places);
-  if (!gateway) return gateway.error();
-  p->gateway = std::move(*gateway);
-  p->watch.watch(p->source.files());
+  p->operations = std::make_unique<process_operations>(
+      operated{.serving = p->loops.front(),
+               .counters = p->counters->of_loop(0),
+               .all_stores = *p->counters,
+               .policy = p->policy,
+               .bans = p->bans,
+               .clock = p->clock,
+               .draining = p->draining,
+               .on_main = [tasks = &p->tasks](auto work) { tasks->post(std::move(work)); },
+               .fixed = {.version = PENSTOCK_VERSION,
+                         .started_at = p->clock.now(),
+                         .workers = workers,
+                         .policy_file = std::move(policy_file),
+                         .store = p->counters->description()}});
+  admin::host_options control;
+  if (c.admin.listen) control.admin = endpoint_of(*c.admin.listen);
+  if (c.health.listen) control.health = endpoint_of(*c.health.listen);
+  if (!c.admin.token_sha256.empty()) control.who.token = parse_sha256(c.admin.token_sha256);
+  if (!c.admin.token.empty()) control.who.token = sha256(c.admin.token);
+  auto host =
+      admin::host::open(control, *p->operations, p->metrics, p->clock, [](std::string_view line) {
+        std::fprintf(stderr, "penstock: audit %.*s\n", static_cast<int>(line.size()), line.data());
+      });
+  if (!host) return host.error();
+  p->host = std::move(*host);
+
+  std::vector<admin::listener_info> listeners;
+  for (const auto& a : p->gateway ? p->gateway->addresses() : std::vector<std::string>{}) {
+    listeners.push_back({"gateway", a});
+  }
+  for (const auto& a : p->decision ? p->decision->addresses() : std::vector<std::string>{}) {
+    listeners.push_back({"decision", a});
+  }
+  listeners.insert(listeners.end(), p->host->listeners().begin(), p->host->listeners().end());
+  p->operations->begin(std::move(listeners), p->host->loop());
+
+  add_table_metrics(p->metrics, c, *p->counters);
+  if (p->gateway) add_gateway_metrics(p->metrics, *p->gateway);
+  p->watch.watch(p->policy.files());
   return std::unique_ptr<daemon>(new daemon(std::move(p)));
 }
 
@@ -116,57 +220,55 @@ void daemon::run() {
   auto& p = *parts_;
   std::vector<std::thread> threads;
   for (auto& loop : p.loops) threads.emplace_back([&loop] { loop.run(); });
-  p.gateway->start();
-  for (const auto& address : p.gateway->addresses()) {
-    const bool unix_socket = address.starts_with("unix:");
-    std::fprintf(stderr, "penstock: gateway listening on %s%s\n", unix_socket ? "" : "http://",
-                 address.c_str());
+  if (p.gateway) p.gateway->start();
+  if (p.decision) p.decision->start();
+  p.host->start();
+  for (const auto& l : p.operations->status().listeners) {
+    say_listening(l);
+  }
+  if (p.counters->remote()) {
+    std::fprintf(stderr, "penstock: counters in %s\n", p.counters->description().c_str());
   }
 
   const sigset_t signals = awaited_signals();
   const timespec look_interval{.tv_sec = 0, .tv_nsec = 250'000'000};
-  bool draining = false;
-  for (;;) {
+  // One for each face that drains, and the second request to stop.
+  int ends_left = (p.gateway ? 1 : 0) + (p.decision ? 1 : 0);
+  bool stop = false;
+  const auto reload = [&p] {
+    p.policy.reload(p.clock.now());
+    p.watch.watch(p.policy.files());
+    if (p.gateway) p.gateway->reopen_logs();
+  };
+  while (!stop) {
     const int got = sigtimedwait(&signals, nullptr, &look_interval);
-    if (got == SIGHUP || (got < 0 && p.watch.changed())) {
-      if (!draining) reload();
-      continue;
+    if (got == SIGUSR1) {
+      p.tasks.run();
+    } else if (got == SIGHUP) {
+      reload();
+    } else if (got == SIGTERM || got == SIGINT) {
+      stop = p.draining.exchange(true);
+      if (stop) break;
+      std::fprintf(stderr, "penstock: finishing what is in flight; once more ends at once\n");
+      const auto drained = [&p, &ends_left, &stop] {
+        p.tasks.post([&ends_left, &stop] { stop = --ends_left == 0; });
+      };
+      if (p.gateway) p.gateway->drain(drained);
+      if (p.decision) p.decision->drain(drained);
+    } else if (!p.draining.load() && p.watch.changed()) {
+      reload();
     }
-    if (got < 0) continue;
-    if (draining) break;
-    draining = true;
-    std::fprintf(stderr, "penstock: finishing what is in flight; once more ends at once\n");
-    // The end of the drain arrives as the signal that a second request to stop would send.
-    p.gateway->drain([] { kill(getpid(), SIGTERM); });
+    p.policy.expire_overrides(p.clock.now());
+    p.look_at_traffic();
   }
-  p.gateway->stop();
+
+  // Last to answer, first to go: what it asks must still be there.
+  p.host->stop();
+  if (p.gateway) p.gateway->stop();
+  if (p.decision) p.decision->stop();
   for (auto& loop : p.loops) loop.stop();
   for (auto& thread : threads) thread.join();
   std::fprintf(stderr, "penstock: stopped\n");
-}
-
-bool daemon::reload() {
-  auto& p = *parts_;
-  auto next = p.source.load();
-  p.watch.watch(p.source.files());
-  if (!next) {
-    std::fprintf(stderr, "penstock: reload refused; policy generation %llu stays in force\n",
-                 static_cast<unsigned long long>(p.generation));
-    return false;
-  }
-  for (const auto& name : needs_restart(p.now.value, next->value)) {
-    std::fprintf(stderr, "penstock: %s has changed; a restart is needed for it\n", name.c_str());
-  }
-  // Only the policy changes: what was opened at the start stays as it is.
-  p.now.policy = next->policy;
-  p.now.value.policy = std::move(next->value.policy);
-  ++p.generation;
-  for (std::size_t i = 0; i < p.loops.size(); ++i) {
-    p.loops[i].post([&service = p.services[i], policy = p.now.policy] { service.use(policy); });
-  }
-  std::fprintf(stderr, "penstock: policy generation %llu is in force\n",
-               static_cast<unsigned long long>(p.generation));
-  return true;
 }
 
 }  // namespace penstock::cli

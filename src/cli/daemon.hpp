@@ -1,4 +1,4 @@
-// The composition root: builds store, policy, loops, services and faces from a configuration, runs
+// The composition root: builds stores, policy, loops, services and faces from a configuration, runs
 // them until a signal says stop. The only place that makes clocks and random secrets.
 #pragma once
 
@@ -13,17 +13,14 @@ namespace penstock::cli {
 class daemon {
  public:
   // Opens everything; nothing is served yet. Errors: invalid_config, io, each a sentence that says
-  // what to do. Blocks SIGTERM, SIGINT and SIGHUP for the process's threads.
+  // what to do. Blocks the signals that run() waits for in all threads of the process.
   // `source` is where reloads come from: on SIGHUP, and when one of its files has changed.
-  static result<std::unique_ptr<daemon>> open(settings first, settings_source source);
+  static result<std::unique_ptr<daemon>> open(settings first, settings_source source,
+                                              std::string policy_file);
   ~daemon();
 
   // Serves until SIGTERM or SIGINT, then finishes what is in flight; a second signal ends at once.
   void run();
-
-  // Puts the settings as they are now in force: all loops at once, each between two requests. When
-  // they have an error, it is said and everything stays as it was. From run()'s thread only.
-  bool reload();
 
  private:
   struct parts;

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "policy/address_set.hpp"
+
 namespace penstock::cli {
 namespace {
 
@@ -26,12 +28,8 @@ gateway::access_log_mode log_mode(config::access_log_mode mode) {
 
 }  // namespace
 
-result<gateway::gateway_options> gateway_settings(const config::gateway_config& c) {
-  if (c.upstreams.empty()) {
-    return error{errc::invalid_config,
-                 "nothing to serve: name the API to protect with --upstream http://HOST:PORT or "
-                 "gateway.upstream in the file"};
-  }
+result<gateway::gateway_options> gateway_settings(const config::gateway_config& c,
+                                                  const policy::client_spec& client) {
   gateway::gateway_options o;
   const auto listen = c.listen.value_or(config::listen_address{.host = "127.0.0.1", .port = 8080});
   o.listen.push_back({.host = listen.host, .port = listen.port, .unix_path = listen.unix_path});
@@ -65,6 +63,13 @@ result<gateway::gateway_options> gateway_settings(const config::gateway_config& 
                   .path = c.access_log.path,
                   .sample = static_cast<std::uint64_t>(c.access_log.sample),
                   .lines_max = static_cast<std::uint64_t>(c.access_log.max_lines)};
+  if (client.address_from == policy::address_source::proxy_protocol) {
+    auto trusted = policy::address_set::parse(client.trusted_proxies);
+    if (!trusted) return trusted.error();
+    o.proxy_protocol_from = [set = std::move(*trusted)](const policy::address& peer) {
+      return set.contains(peer);
+    };
+  }
   return o;
 }
 

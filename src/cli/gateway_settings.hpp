@@ -8,7 +8,8 @@
 
 namespace penstock::cli {
 
-// Errors: invalid_config when there is nothing to forward to.
-result<gateway::gateway_options> gateway_settings(const config::gateway_config& c);
+// Precondition: there are upstreams. Errors: invalid_config (a trusted proxy that is no network).
+result<gateway::gateway_options> gateway_settings(const config::gateway_config& c,
+                                                  const policy::client_spec& client);
 
 }  // namespace penstock::cli

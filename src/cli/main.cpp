@@ -42,6 +42,11 @@ void add_serve(CLI::App& app, cli::serve_flags& flags) {
       ->allow_extra_args(false);
   serve->add_option("--store", over.store, "shared counters; default: this process's memory")
       ->type_name("URL");
+  serve->add_option("--decision-http", over.decision_http, "address of /v1/auth and /v1/check")
+      ->type_name("ADDR");
+  serve->add_option("--admin", over.admin, "dashboard and admin API: loopback, or with a token")
+      ->type_name("ADDR");
+  serve->add_option("--health", over.health, "/livez, /readyz and /metrics")->type_name("ADDR");
   serve->add_option("--workers", over.workers, "event loops; default: one per CPU")->type_name("N");
   serve->footer(
       "ADDR is HOST:PORT, :PORT or unix:PATH; port 0 picks a free one, and the start-up line on\n"

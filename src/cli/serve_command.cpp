@@ -12,7 +12,7 @@ int serve_command(const serve_flags& flags) {
   settings_source source(flags);
   auto first = source.load();
   if (!first) return exit_usage;
-  auto daemon = daemon::open(std::move(*first), std::move(source));
+  auto daemon = daemon::open(std::move(*first), std::move(source), flags.file);
   if (!daemon) {
     std::fprintf(stderr, "penstock: %s\n", daemon.error().message.c_str());
     return daemon.error().code == errc::io ? exit_failure : exit_usage;

@@ -20,6 +20,14 @@ std::optional<std::string> environment_variable(const char* name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
+// Prints them; true when one is an error.
+bool report(const std::vector<config::issue>& issues, const std::string& source) {
+  std::fputs(config::format(issues, source).c_str(), stderr);
+  return config::has_errors(issues);
+}
+
+}  // namespace
+
 std::optional<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
@@ -32,14 +40,6 @@ std::string folder_of(const std::string& file) {
   if (slash == std::string::npos) return {};
   return slash == 0 ? "/" : file.substr(0, slash);
 }
-
-// Prints them; true when one is an error.
-bool report(const std::vector<config::issue>& issues, const std::string& source) {
-  std::fputs(config::format(issues, source).c_str(), stderr);
-  return config::has_errors(issues);
-}
-
-}  // namespace
 
 std::optional<settings> settings_source::load() {
   files_.clear();

@@ -37,4 +37,8 @@ class settings_source {
   std::vector<std::string> files_;
 };
 
+// How files are read, and what relative names in a file are relative to.
+[[nodiscard]] std::optional<std::string> read_file(const std::string& path);
+[[nodiscard]] std::string folder_of(const std::string& file);
+
 }  // namespace penstock::cli

@@ -198,7 +198,12 @@ void policy_impl::conclude(const request_view& request, const plan& plan,
     // Jitter only ever lengthens the wait: a client that comes back on time must pass.
     const auto range = static_cast<std::uint64_t>(limits_[limit].jitter_us) + 1;
     const duration jitter{static_cast<std::int64_t>(in.jitter % range)};
-    what.retry_after = std::max<std::int64_t>(1, ceil_seconds(v.retry_after + jitter));
+    // A limit that counted this refusal admits the request itself, but may be full by now.
+    duration wait = v.retry_after;
+    for (std::size_t i = 0; i < verdicts.size(); ++i) {
+      if (plan.charges[i].as == role::enforce) wait = std::max(wait, verdicts[i].retry_after);
+    }
+    what.retry_after = std::max<std::int64_t>(1, ceil_seconds(wait + jitter));
   }
   refuse(request, limit, what, out);
 }

@@ -179,6 +179,21 @@ const char* policy_impl::plan_stated(const stated_charge& stated, plan& out) con
   return add_charges(index, windows_for(l, who), like, where, out) ? nullptr : too_many;
 }
 
+std::vector<const counter*> policy_impl::counters_of(std::uint32_t limit,
+                                                     std::string_view key) const {
+  constexpr std::string_view api_key = "api_key#";
+  constexpr std::string_view user = "user:";
+  identity who;
+  if (key.starts_with(api_key)) who.api_key = parse_sha256(key.substr(api_key.size()));
+  if (key.starts_with(user)) who.user = key.substr(user.size());
+  const window_range range = windows_for(limits_[limit], who);
+  std::vector<const counter*> found;
+  for (std::uint32_t i = 0; i < range.count; ++i) {
+    found.push_back(&windows_[range.first + i].what);
+  }
+  return found;
+}
+
 void policy_impl::make_plan(const request_view& request, plan& out) const {
   out.clear();
   for (const stated_charge& one : request.stated) {

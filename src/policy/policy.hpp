@@ -86,9 +86,9 @@ struct limit_info {
 // A copy's charges still view the keys of the plan they were copied from.
 struct plan {
   planned what = planned::check;
-  const char* reason = "";         // bad_request, blocked: a static sentence
-  std::string path;                // the canonical path: matched, counted and to be forwarded
-  address client;                  // after the trusted walk, before prefix masking
+  const char* reason = "";  // bad_request, blocked: a static sentence
+  std::string path;         // canonical: matched, counted, to be forwarded; empty: it has none
+  address client;           // after the trusted walk, before prefix masking
   bool from_trusted_peer = false;  // forwarding fields of the peer may be kept
   std::vector<charge> charges;
   std::vector<std::uint32_t> limit_of;  // for each charge the index of its limit
@@ -151,6 +151,11 @@ class compiled_policy {
   // limit refuses, with reason "banned".
   virtual void conclude_banned(const request_view& request, std::uint32_t limit, duration remaining,
                                decision& out) const = 0;
+
+  // The counters of the limit's windows for a key as plans write it, by the key's plan where the
+  // key tells it. For people who inspect a key.
+  [[nodiscard]] virtual std::vector<const counter*> counters_of(std::uint32_t limit,
+                                                                std::string_view key) const = 0;
 
   // One for each limit of the spec, in its order; limits that are off never appear in a plan.
   [[nodiscard]] virtual std::span<const limit_info> limits() const noexcept = 0;

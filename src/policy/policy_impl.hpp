@@ -79,6 +79,8 @@ class policy_impl final : public compiled_policy {
   void conclude_unavailable(const request_view& request, decision& out) const override;
   void conclude_banned(const request_view& request, std::uint32_t limit, duration remaining,
                        decision& out) const override;
+  [[nodiscard]] std::vector<const counter*> counters_of(std::uint32_t limit,
+                                                        std::string_view key) const override;
   [[nodiscard]] std::span<const limit_info> limits() const noexcept override { return infos_; }
   [[nodiscard]] const client_spec& client() const noexcept override { return client_; }
   [[nodiscard]] std::span<const std::string> untrusted_fields() const noexcept override {

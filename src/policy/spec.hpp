@@ -1,5 +1,6 @@
 // The plain model of a policy file: what was written, with defaults filled in and nothing compiled.
-// config reads YAML into it, policy::compile turns it into what decides requests. No YAML type here.
+// config reads YAML into it, policy::compile turns it into what decides requests. No YAML type
+// here.
 #pragma once
 
 #include <array>
@@ -20,7 +21,17 @@ struct place {
 };
 
 enum class key_kind : std::uint8_t {
-  global, address, api_key, user, route, method, host, header, query, cookie, constant
+  global,
+  address,
+  api_key,
+  user,
+  route,
+  method,
+  host,
+  header,
+  query,
+  cookie,
+  constant
 };
 
 struct key_part {
@@ -41,8 +52,8 @@ enum class store_failure : std::uint8_t { allow, deny, local };
 
 struct match_spec {
   std::vector<std::string> methods;  // empty: every method
-  std::vector<std::string> hosts;    // empty: every host; "*.example.com" matches one or more labels
-  std::string path;                  // empty: every path; "/users/{id}/export", "/api/**", "/a/*/b"
+  std::vector<std::string> hosts;  // empty: every host; "*.example.com" matches one or more labels
+  std::string path;                // empty: every path; "/users/{id}/export", "/api/**", "/a/*/b"
 };
 
 struct cost_spec {
@@ -61,8 +72,8 @@ enum class body_kind : std::uint8_t { json, problem, text };
 struct response_spec {
   int status = 429;
   body_kind body = body_kind::json;
-  std::string content_type;                   // text: default text/plain
-  std::string text;                           // text: with {limit}, {retry_after}, {name}
+  std::string content_type;                      // text: default text/plain
+  std::string text;                              // text: with {limit}, {retry_after}, {name}
   std::map<std::string, std::string> languages;  // text by language tag, chosen by Accept-Language
 };
 
@@ -74,8 +85,8 @@ struct rate_spec {
 
 struct plan_reference {
   key_kind by = key_kind::api_key;  // api_key or user
-  std::string from;                 // CSV file `key,plan` that is watched; empty: from identity's list
-  std::string fallback;             // plan of keys that the file does not name; must exist
+  std::string from;      // CSV file `key,plan` that is watched; empty: from identity's list
+  std::string fallback;  // plan of keys that the file does not name; must exist
 };
 
 struct limit_spec {
@@ -83,21 +94,27 @@ struct limit_spec {
   place at;
   match_spec match;
   key_expression key;
-  rate_spec rate;                      // ignored when `plan` is set
+  rate_spec rate;  // ignored when `plan` is set
   std::optional<plan_reference> plan;
   limit_mode mode = limit_mode::enforce;
   missing_key on_missing_key = missing_key::skip;
   std::optional<store_failure> on_store_failure;
   bool count_denied = false;
   bool shared_route = false;
-  std::vector<int> count_statuses;     // not empty: only responses with these statuses count
+  std::vector<int> count_statuses;  // not empty: only responses with these statuses count
   cost_spec cost;
   std::optional<ban_spec> ban;
   std::optional<response_spec> response;
-  duration retry_jitter{};             // up to this much is added to Retry-After
+  duration retry_jitter{};  // up to this much is added to Retry-After
 };
 
-enum class address_source : std::uint8_t { peer, x_forwarded_for, forwarded, x_real_ip, proxy_protocol };
+enum class address_source : std::uint8_t {
+  peer,
+  x_forwarded_for,
+  forwarded,
+  x_real_ip,
+  proxy_protocol
+};
 
 struct client_spec {
   std::vector<std::string> trusted_proxies;  // addresses and CIDRs
@@ -110,13 +127,13 @@ enum class identity_source : std::uint8_t { header, query, cookie };
 
 struct api_key_spec {
   identity_source from = identity_source::header;
-  std::string name;                          // header, parameter or cookie name
-  std::string known;                         // file with one key, or its `sha256:` hex, a line; empty: any
+  std::string name;   // header, parameter or cookie name
+  std::string known;  // file with one key, or its `sha256:` hex, a line; empty: any
 };
 
 struct identity_spec {
   std::optional<api_key_spec> api_key;
-  std::string user_header;                   // empty: no user identity
+  std::string user_header;  // empty: no user identity
 };
 
 struct exempt_spec {
@@ -136,8 +153,8 @@ struct header_names {
 struct responses_spec {
   bool ietf = true;
   bool x_ratelimit = true;
-  bool on_success = true;       // also on admitted requests
-  bool shadow_header = false;   // tell would-be refusals in X-RateLimit-Shadow
+  bool on_success = true;      // also on admitted requests
+  bool shadow_header = false;  // tell would-be refusals in X-RateLimit-Shadow
   header_names names;
   response_spec refused;
 };
@@ -151,10 +168,10 @@ struct policy_spec {
   client_spec client;
   identity_spec identity;
   std::vector<exempt_spec> exempt;
-  std::vector<std::string> block;            // addresses and CIDRs that are always refused (403)
+  std::vector<std::string> block;  // addresses and CIDRs that are always refused (403)
   responses_spec responses;
   paths_spec paths;
-  bool shadow_all = false;                   // every limit behaves as mode: shadow
+  bool shadow_all = false;  // every limit behaves as mode: shadow
   store_failure on_store_failure = store_failure::allow;
   std::int64_t fleet_size = 1;
   std::map<std::string, rate_spec> plans;

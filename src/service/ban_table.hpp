@@ -23,13 +23,14 @@ class ban_table {
   // How long `key` under the limit of this name is still banned; 0: it is not.
   [[nodiscard]] duration remaining(std::string_view limit, std::string_view key, instant now) const;
 
-  // A ban never becomes shorter by another one.
-  void ban(std::string_view limit, std::string_view key, instant until, instant now);
+  // A ban never becomes shorter by another one. `reason` is the operator's; empty: the limit's own.
+  void ban(std::string_view limit, std::string_view key, instant until, instant now,
+           std::string_view reason = {});
   // True when there was one.
   bool lift(std::string_view limit, std::string_view key);
 
   struct entry {
-    std::string limit, key;
+    std::string limit, key, reason;
     instant until{};
   };
   [[nodiscard]] std::vector<entry> entries(instant now) const;
@@ -42,7 +43,11 @@ class ban_table {
 
   const std::size_t entries_max_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, instant> until_;
+  struct ban_state {
+    instant until{};
+    std::string reason;
+  };
+  std::unordered_map<std::string, ban_state> bans_;
   std::atomic<std::size_t> size_{0};
 };
 

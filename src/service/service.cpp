@@ -24,6 +24,7 @@ void service::use(std::shared_ptr<const policy::compiled_policy> policy) {
   if (options_.metrics) next->slots = options_.metrics->limits().assign(labels);
   in_force_ = std::move(next);
   shares_.clear();
+  if (options_.refusals) options_.refusals->clear();
 }
 
 std::span<const std::string> service::untrusted_fields() const noexcept {
@@ -43,13 +44,15 @@ answer service::decide(exchange_context& x, instant now) {
   x.asked_at = now;
   x.slots = in_force_->slots;
   x.verdicts.clear();
+  x.banned = false;
   x.policy->make_plan(x.request, x.plan);
 
-  if (in_force_->bans && refuse_banned(x, now)) {
+  if (options_.bans && !options_.bans->empty() && refuse_banned(x, now)) {
     report(x, x.plan);
     return answer::ready;
   }
   const bool ask = x.plan.what == policy::planned::check && !x.plan.charges.empty();
+  if (ask && options_.refusals && refuse_from_memory(x, now)) return answer::ready;
   x.verdicts.resize(ask ? x.plan.charges.size() : 0);
   if (ask) {
     x.batch.charges = x.plan.charges;
@@ -65,11 +68,11 @@ answer service::decide(exchange_context& x, instant now) {
 }
 
 bool service::refuse_banned(exchange_context& x, instant now) {
-  if (x.plan.what != policy::planned::check || options_.bans->empty()) return false;
+  if (x.plan.what != policy::planned::check) return false;
   const auto limits = x.policy->limits();
   for (std::size_t i = 0; i < x.plan.charges.size(); ++i) {
     const auto& limit = limits[x.plan.limit_of[i]];
-    if (!limit.ban || limit.shadow) continue;
+    if (limit.shadow) continue;
     const auto left = options_.bans->remaining(limit.name, x.plan.charges[i].key, now);
     if (left <= duration{0}) continue;
     x.policy->conclude_banned(x.request, x.plan.limit_of[i], left, x.decision);
@@ -77,6 +80,41 @@ bool service::refuse_banned(exchange_context& x, instant now) {
     return true;
   }
   return false;
+}
+
+// A limit that refused this very charge a moment ago still does: no need to ask, also during an
+// outage. What the other limits would say is not known and not reported.
+bool service::refuse_from_memory(exchange_context& x, instant now) {
+  const auto& charges = x.plan.charges;
+  // A limit that counts refusals has to hear of each.
+  if (std::ranges::any_of(charges, [](const charge& c) { return c.what->count_denied; }))
+    return false;
+  x.local_plan.clear();
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (!refusal_memory::may_remember(charges[i])) continue;
+    const verdict* remembered = options_.refusals->recall(charges[i], now);
+    if (remembered == nullptr) continue;
+    x.local_plan.charges.push_back(charges[i]);
+    x.local_plan.limit_of.push_back(x.plan.limit_of[i]);
+    x.verdicts.push_back(*remembered);
+  }
+  if (x.verdicts.empty()) return false;
+  x.policy->conclude(x.request, x.local_plan, x.verdicts,
+                     {.decided_at = now, .jitter = next_jitter()}, x.decision);
+  if (options_.counts) options_.counts->add(telemetry::tally::remembered_refusals);
+  report(x, x.local_plan);
+  return true;
+}
+
+void service::remember_refusals(const exchange_context& x) {
+  const instant now = options_.clock ? options_.clock->now() : x.asked_at;
+  const auto limits = x.policy->limits();
+  for (std::size_t i = 0; i < x.verdicts.size(); ++i) {
+    const auto& c = x.plan.charges[i];
+    // The refusals of a limit that bans are counted one by one until the ban ends them.
+    if (x.verdicts[i].admitted || limits[x.plan.limit_of[i]].ban) continue;
+    if (refusal_memory::may_remember(c)) options_.refusals->remember(c, x.verdicts[i], now);
+  }
 }
 
 void service::on_store_done(store::batch& b) {
@@ -87,7 +125,6 @@ void service::on_store_done(store::batch& b) {
 }
 
 void service::conclude(exchange_context& x) {
-  x.banned = false;
   if (x.batch.failed) {
     conclude_without_store(x);
     return;
@@ -96,6 +133,7 @@ void service::conclude(exchange_context& x) {
                      {.decided_at = x.batch.decided_at, .jitter = next_jitter()}, x.decision);
   if (x.decision.what == policy::outcome::deny && x.why == store::intent::take) {
     count_refusals_towards_bans(x);
+    if (options_.refusals) remember_refusals(x);
   }
   report(x, x.plan);
 }
@@ -165,6 +203,7 @@ struct ban_question : store::batch {
   std::shared_ptr<const policy::compiled_policy> policy;  // keeps limit and counter
   const policy::limit_info* limit = nullptr;
   ban_table* bans = nullptr;
+  telemetry::metrics* metrics = nullptr;
   std::string key;
   charge one;
   verdict answer;
@@ -172,6 +211,11 @@ struct ban_question : store::batch {
   void conclude() {
     if (failed || (answer.admitted && answer.remaining > 0)) return;
     bans->ban(limit->name, key, decided_at + limit->ban->lasts, decided_at);
+    if (metrics == nullptr) return;
+    metrics->add(telemetry::tally::bans_by_limit);
+    metrics->events().add({.at = decided_at,
+                           .kind = telemetry::event_kind::ban,
+                           .text = "limit " + limit->name + " bans " + key});
   }
 };
 
@@ -183,6 +227,7 @@ void service::count_towards_ban(const policy::limit_info& limit, const charge& r
   question->policy = {in_force_, in_force_->policy.get()};
   question->limit = &limit;
   question->bans = options_.bans;
+  question->metrics = options_.metrics;
   question->key = refused.key;
   question->one = {.what = limit.ban_counter, .key = question->key};
   question->charges = {&question->one, 1};
@@ -243,8 +288,11 @@ void service::report(const exchange_context& x, const policy::plan& plan) {
     case policy::planned::check:
       break;
   }
-  if (x.banned) counts.add(telemetry::tally::requests_banned);
-  counts.decided(slot_of(d.reported), static_cast<telemetry::outcome>(d.what));
+  if (x.banned) {
+    counts.refused_by_ban(slot_of(d.reported));
+  } else {
+    counts.decided(slot_of(d.reported), static_cast<telemetry::outcome>(d.what));
+  }
 
   const bool refused = d.what == policy::outcome::deny || d.what == policy::outcome::degraded_deny;
   for (std::size_t i = 0; i < x.verdicts.size(); ++i) {
@@ -265,8 +313,11 @@ void service::report(const exchange_context& x, const policy::plan& plan) {
   if (options_.clock) counts.check_duration.observe(options_.clock->now() - x.asked_at);
   if (!refused) return;
 
+  client_.clear();
+  x.plan.client.append_to(client_);
   telemetry::refusal_view why{.at = x.asked_at,
                               .limit = slot_of(d.reported),
+                              .client = client_,
                               .method = x.request.method,
                               .path = x.plan.path,
                               .status = d.status,

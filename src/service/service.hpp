@@ -11,6 +11,7 @@
 #include "service/ban_table.hpp"
 #include "service/decider.hpp"
 #include "service/local_shares.hpp"
+#include "service/refusal_memory.hpp"
 #include "telemetry/metrics.hpp"
 
 namespace penstock::service {
@@ -26,6 +27,7 @@ struct service_options {
   telemetry::metrics* metrics = nullptr;      // gives limits their places
   telemetry::loop_metrics* counts = nullptr;  // this loop's; needs `metrics`
   const steady_wall_clock* clock = nullptr;   // measures how long decisions take
+  refusal_memory* refusals = nullptr;         // of this loop; for stores that are far away
 };
 
 class service final : public decider {
@@ -52,7 +54,9 @@ class service final : public decider {
 
   static void on_store_done(store::batch& b);
   bool refuse_banned(exchange_context& x, instant now);
+  bool refuse_from_memory(exchange_context& x, instant now);
   void conclude(exchange_context& x);
+  void remember_refusals(const exchange_context& x);
   void conclude_without_store(exchange_context& x);
   void count_refusals_towards_bans(exchange_context& x);
   void count_towards_ban(const policy::limit_info& limit, const charge& refused, instant at);
@@ -64,6 +68,7 @@ class service final : public decider {
   std::shared_ptr<const in_force> in_force_;
   local_shares shares_;
   std::uint64_t jitter_state_;
+  std::string client_;  // scratch
 };
 
 }  // namespace penstock::service

@@ -213,6 +213,29 @@ TEST(Service, FailuresAreChargedByTheResponse) {
   EXPECT_EQ(x.decision.what, policy::outcome::deny);
 }
 
+// A limit that counts refusals may be full by the time the refusing one opens again: a client that
+// waits as long as it was told, and sends nothing meanwhile, must pass.
+TEST(Service, RetryAfterHoldsBesideALimitThatCountsRefusals) {
+  policy::policy_spec spec;
+  spec.limits = {limit("short", 1, policy::store_failure::deny),
+                 limit("counting", 3, policy::store_failure::deny)};
+  spec.limits[0].rate.quotas[0].period = seconds{2};
+  spec.limits[1].rate.quotas[0].period = seconds{20};
+  spec.limits[1].count_denied = true;
+  auto memory = penstock::store::memory_store::create({}).value();
+  class service s(*memory, policy::compile(spec).value());
+  exchange_context x;
+  x.request = {.method = "GET", .path = "/", .host = "h"};
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(s.decide(x, noon), answer::ready);
+  EXPECT_EQ(x.decision.what, policy::outcome::deny);
+  const auto at = x.decision.headers.find("Retry-After: ");
+  ASSERT_NE(at, std::string::npos);
+  const int wait = std::stoi(x.decision.headers.substr(at + 13));
+  EXPECT_GT(wait, 2);
+  ASSERT_EQ(s.decide(x, noon + seconds{wait}), answer::ready);
+  EXPECT_EQ(x.decision.what, policy::outcome::allow);
+}
+
 policy::policy_spec login_that_bans() {
   policy::policy_spec spec;
   spec.limits = {limit("login", 2, policy::store_failure::deny)};
@@ -266,7 +289,7 @@ TEST(Service, CountsEveryDecisionOnce) {
   for (int i = 0; i < 10; ++i) ASSERT_EQ(s.decide(x, noon), answer::ready);
   const auto sum = metrics.sum();
   EXPECT_EQ(sum.of(telemetry::tally::requests_allowed), 2U);
-  EXPECT_EQ(sum.of(telemetry::tally::requests_refused), 8U);
+  EXPECT_EQ(sum.of(telemetry::tally::requests_refused), 3U);
   EXPECT_EQ(sum.of(telemetry::tally::requests_banned), 5U) << "banned by the third refusal";
   ASSERT_EQ(sum.limits.size(), 2U);
   EXPECT_EQ(sum.limits[0].label.name, "login");
@@ -276,6 +299,80 @@ TEST(Service, CountsEveryDecisionOnce) {
       << "of the five requests that reached the store, one fitted";
   EXPECT_EQ(metrics.refusals(20).size(), 8U);
   EXPECT_STREQ(metrics.refusals(1)[0].reason, "banned");
+}
+
+// An attack must cost a remote store at most one call per refused key and second, and stays a 429
+// during an outage; a wait that is over is asked for again.
+TEST(Service, RemembersARefusalForItsWaitOrASecond) {
+  fixture f({limit("a", 3, policy::store_failure::allow)});
+  refusal_memory memory({1, 2});
+  class service s(f.store, f.policy, {.refusals = &memory});
+  const auto refuse = [&](duration retry_after) {
+    f.store.waiting->verdicts[0] = {.admitted = false, .limit = 3, .retry_after = retry_after};
+    auto* b = std::exchange(f.store.waiting, nullptr);
+    b->on_done(*b);
+  };
+  ASSERT_EQ(s.decide(f.x, noon), answer::pending);
+  refuse(seconds{90});
+  for (int ms : {0, 1, 500, 999}) {
+    ASSERT_EQ(s.decide(f.x, noon + std::chrono::milliseconds{ms}), answer::ready) << ms;
+    EXPECT_EQ(f.x.decision.what, policy::outcome::deny);
+    EXPECT_NE(f.x.decision.headers.find("Retry-After: 90\r\n"), std::string::npos)
+        << f.x.decision.headers;
+  }
+  ASSERT_EQ(s.decide(f.x, noon + seconds{1}), answer::pending) << "a second is over";
+  refuse(std::chrono::milliseconds{200});
+  ASSERT_EQ(s.decide(f.x, noon + std::chrono::milliseconds{1199}), answer::ready);
+  ASSERT_EQ(s.decide(f.x, noon + std::chrono::milliseconds{1200}), answer::pending)
+      << "the wait is over";
+  f.store.answer(true);
+  EXPECT_EQ(f.x.decision.what, policy::outcome::degraded_allow);
+}
+
+// Where refusals are counted, or what was taken can be given back, every request must be asked for.
+TEST(Service, NeverRemembersWhereRefusalsCountOrPlacesReturn) {
+  auto counted = limit("a", 3, policy::store_failure::allow);
+  counted.count_denied = true;
+  auto queue = limit("q", 1, policy::store_failure::allow);
+  queue.rate.quotas = {
+      {.kind = algorithm::leaky_bucket, .count = 1, .period = seconds{10}, .queue = 1}};
+  auto failures = limit("f", 3, policy::store_failure::allow);
+  failures.count_statuses = {401};
+  auto beside = limit("b", 3, policy::store_failure::allow);
+  for (const auto& limits : {std::vector{counted}, {queue}, {failures}, {beside, counted}}) {
+    fixture f(limits);
+    refusal_memory memory({1, 2});
+    class service s(f.store, f.policy, {.refusals = &memory});
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(s.decide(f.x, noon), answer::pending) << limits[0].name;
+      for (auto& v : f.store.waiting->verdicts) v = {.limit = 3, .retry_after = seconds{9}};
+      auto* b = std::exchange(f.store.waiting, nullptr);
+      b->on_done(*b);
+      EXPECT_EQ(f.x.decision.what, policy::outcome::deny);
+    }
+  }
+}
+
+// A remembered refusal is of one key, one cost and one policy.
+TEST(RefusalMemory, IsOfOneKeyOneCostAndOnePolicy) {
+  const auto q =
+      quotas::compile({.kind = algorithm::fixed_window, .count = 3, .period = hours{1}}).value();
+  const counter a{"a", q, false}, b{"b", q, false};
+  refusal_memory memory({1, 2});
+  const verdict refused{.limit = 3, .retry_after = seconds{5}, .reset_after = seconds{6}};
+  memory.remember({.what = &a, .key = "k", .cost = 2}, refused, noon);
+  const instant later = noon + std::chrono::milliseconds{300};
+  const verdict* got = memory.recall({.what = &a, .key = "k", .cost = 2}, later);
+  ASSERT_NE(got, nullptr);
+  EXPECT_EQ(got->retry_after, std::chrono::milliseconds{4700});
+  EXPECT_EQ(got->reset_after, std::chrono::milliseconds{5700});
+  EXPECT_EQ(memory.recall({.what = &a, .key = "k", .cost = 1}, later), nullptr);
+  EXPECT_EQ(memory.recall({.what = &a, .key = "l", .cost = 2}, later), nullptr);
+  EXPECT_EQ(memory.recall({.what = &b, .key = "k", .cost = 2}, later), nullptr);
+  EXPECT_EQ(memory.recall({.what = &a, .key = "k", .cost = 2}, noon - duration{1}), nullptr)
+      << "a clock that went back";
+  memory.clear();
+  EXPECT_EQ(memory.recall({.what = &a, .key = "k", .cost = 2}, later), nullptr);
 }
 
 }  // namespace

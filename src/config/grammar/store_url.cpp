@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/ascii.hpp"
 #include "config/grammar/number.hpp"
@@ -34,6 +35,10 @@ constexpr std::array schemes{
     scheme_row{"valkey+sentinel", store_kind::sentinel, false, false},
     scheme_row{"valkey+cluster", store_kind::cluster, false, false},
 };
+
+// What the store itself reads from the URL.
+constexpr std::array<std::string_view, 7> store_options{
+    "ca", "cert", "key", "verify", "server_name", "sentinel_user", "sentinel_password"};
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;
@@ -100,16 +105,31 @@ parsed<store_url> read_store_url(std::string_view text) {
     rest.remove_prefix(sign + 1);
   }
 
-  if (scheme->socket) {
-    const auto query = std::min(rest.find('?'), rest.size());
-    if (query < rest.size()) {
-      const auto option = rest.substr(query + 1);
-      const auto database =
-          option.starts_with("db=") ? parse_database(option.substr(3)) : std::nullopt;
-      if (!database) return bad_database(offset_of(option));
+  if (const auto query = rest.find('?'); query != std::string_view::npos) {
+    auto options = rest.substr(query + 1);
+    rest = rest.substr(0, query);
+    if (options.starts_with("db=")) {
+      const auto end = std::min(options.find('&'), options.size());
+      const auto database = parse_database(options.substr(3, end - 3));
+      if (!database) return bad_database(offset_of(options));
       out.database = *database;
+      options.remove_prefix(std::min(end + 1, options.size()));
     }
-    const auto path = parse_unix_path(rest.substr(0, query));
+    for (auto left = options; !left.empty();) {
+      const auto end = std::min(left.find('&'), left.size());
+      const auto name = left.substr(0, left.substr(0, end).find('='));
+      if (std::ranges::find(store_options, name) == store_options.end()) {
+        return problem{"unknown option behind '?'",
+                       fmt::format("one of db, {}", fmt::join(store_options, ", ")),
+                       offset_of(left)};
+      }
+      left.remove_prefix(std::min(end + 1, left.size()));
+    }
+    out.options = std::string(options);
+  }
+
+  if (scheme->socket) {
+    const auto path = parse_unix_path(rest);
     if (!path) return path.moved(offset_of(rest));
     out.unix_path = *path;
     return out;

@@ -3,7 +3,9 @@
 //   unix://[USER:PASSWORD@]/PATH[?db=DB]
 //   redis+sentinel://[USER:PASSWORD@]HOST[:PORT],…/MASTER[/DB]
 //   redis+cluster://[USER:PASSWORD@]HOST[:PORT],…
-// `valkey` stands for `redis` everywhere. The URL holds a secret: no message repeats any of it.
+// with, behind '?', db first and then ca, cert, key (files), verify (full | ca | none),
+// server_name, sentinel_user and sentinel_password. `valkey` stands for `redis` everywhere. The URL
+// holds a secret: no message repeats any of it.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +29,7 @@ struct store_url {
   std::string password{};          // decoded; secret; empty: none
   std::string master{};            // sentinel: the name of the master
   int database = 0;                // 0..1023; cluster: 0
+  std::string options{};  // what else stands behind '?', for the store to read; may hold a secret
   friend bool operator==(const store_url&, const store_url&) = default;
 };
 

@@ -41,7 +41,7 @@ const field<gateway_config> gateway_table[] = {
     {{"max_request_line", "size", "8KiB", "Longest request line; 414 above."},
      [](const value& v, gateway_config& g) { read_size(v, 64, 1 << 20, g.max_request_line); }},
     {{"max_head", "size", "16KiB", "Request line and header fields together; 431 above."},
-     [](const value& v, gateway_config& g) { read_size(v, 256, 1 << 20, g.max_head); }},
+     [](const value& v, gateway_config& g) { read_size(v, 256, 60 << 10, g.max_head); }},
     {{"max_fields", "whole number", "100", "Most header fields of a request; 431 above."},
      [](const value& v, gateway_config& g) { read_integer(v, 1, 10'000, g.max_fields); }},
     {{"head_timeout", "duration", "10s",

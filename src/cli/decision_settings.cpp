@@ -1,0 +1,28 @@
+#include "cli/decision_settings.hpp"
+
+namespace penstock::cli {
+namespace {
+
+decision::belief belief_of(config::original_headers h) {
+  switch (h) {
+    case config::original_headers::always:
+      return decision::belief::always;
+    case config::original_headers::never:
+      return decision::belief::never;
+    case config::original_headers::local:
+      break;
+  }
+  return decision::belief::local;
+}
+
+}  // namespace
+
+decision::server_options decision_settings(const config::decision_config& c,
+                                           telemetry::metrics& metrics) {
+  return {.listen = {.host = c.http->host, .port = c.http->port, .unix_path = c.http->unix_path},
+          .believe = belief_of(c.believe_original),
+          .counts = &metrics,
+          .token = parse_sha256(c.token_sha256)};
+}
+
+}  // namespace penstock::cli

@@ -1,0 +1,13 @@
+// What the decision service is told, from what the configuration says.
+#pragma once
+
+#include "config/config.hpp"
+#include "decision/options.hpp"
+
+namespace penstock::cli {
+
+// Precondition: c.http is set. `metrics` must outlive the server.
+decision::server_options decision_settings(const config::decision_config& c,
+                                           telemetry::metrics& metrics);
+
+}  // namespace penstock::cli

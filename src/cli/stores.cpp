@@ -1,0 +1,99 @@
+#include "cli/stores.hpp"
+
+#include <utility>
+
+#include "store/redis/redis_url.hpp"
+
+namespace penstock::cli {
+namespace {
+
+store::redis::topology topology_of(config::store_kind k) {
+  switch (k) {
+    case config::store_kind::sentinel:
+      return store::redis::topology::sentinel;
+    case config::store_kind::cluster:
+      return store::redis::topology::cluster;
+    case config::store_kind::redis:
+      break;
+  }
+  return store::redis::topology::standalone;
+}
+
+result<store::redis::redis_url> redis_url_of(const config::store_url& u) {
+  // What stands behind '?' is the store's own grammar.
+  auto parsed = store::redis::parse_redis_url(
+      u.options.empty() ? "redis://localhost" : "redis://localhost/0?" + u.options);
+  if (!parsed) {
+    return error{errc::invalid_config, "store.url: " + parsed.error().message};
+  }
+  auto url = std::move(*parsed);
+  url.kind = topology_of(u.kind);
+  url.hosts.clear();
+  for (const auto& h : u.hosts) url.hosts.push_back({h.host, h.port});
+  url.unix_path = u.unix_path;
+  url.login = {u.user, u.password};
+  url.master_name = u.master;
+  url.database = u.database;
+  url.tls.enabled = u.tls;
+  return url;
+}
+
+}  // namespace
+
+result<std::unique_ptr<stores>> stores::open(
+    const config::store_config& c, std::vector<net::loop*> loops,
+    std::function<void(bool up, const std::string& text)> changed) {
+  std::unique_ptr<stores> s(new stores);
+  auto memory =
+      store::memory_store::create({.max_bytes = static_cast<std::size_t>(c.memory.max_bytes)});
+  if (!memory) return memory.error();
+  s->memory_ = std::move(*memory);
+  if (!c.url) return s;
+
+  auto url = redis_url_of(*c.url);
+  if (!url) return url.error();
+  s->description_ = store::redis::describe(*url);
+  s->changed_ = std::move(changed);
+  s->loop_down_.resize(loops.size());
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    auto one = store::redis::redis_store::make(
+        loops[i]->context(),
+        {.url = *url,
+         .deadline = std::chrono::ceil<std::chrono::milliseconds>(c.deadline),
+         .key_prefix = c.prefix,
+         .key_version = static_cast<int>(c.key_version),
+         .seed = random_secret().lo,
+         .on_event = [owner = s.get(), i](const auto& e) { owner->told(i, e); }});
+    if (!one) return one.error();
+    s->remote_.push_back(std::move(*one));
+    s->refusals_.push_back(std::make_unique<service::refusal_memory>(random_secret()));
+  }
+  return s;
+}
+
+store::store& stores::of_loop(std::size_t i) noexcept {
+  if (remote()) return *remote_[i];
+  return *memory_;
+}
+
+service::refusal_memory* stores::refusals_of_loop(std::size_t i) noexcept {
+  return remote() ? refusals_[i].get() : nullptr;
+}
+
+// All loops see the same outage; one line for the first that notices and one for the last that
+// recovers.
+void stores::told(std::size_t loop, const store::redis::store_event& e) {
+  using kind = store::redis::store_event::kind;
+  const std::string text = e.node + (e.text.empty() ? "" : ": " + e.text);
+  if (e.what == kind::not_serving && loop_down_[loop] == 0) {
+    loop_down_[loop] = 1;
+    if (down_.fetch_add(1) == 0) changed_(false, text);
+  } else if (e.what == kind::serving && loop_down_[loop] != 0) {
+    loop_down_[loop] = 0;
+    if (down_.fetch_sub(1) == 1) changed_(true, text);
+  } else if (e.what == kind::remark && loop == 0) {
+    changed_(up(), text);
+  }
+}
+
+}  // namespace penstock::cli

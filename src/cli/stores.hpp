@@ -1,0 +1,53 @@
+// The stores of a process: counters in its own memory, or one client per loop of a shared Redis
+// with a memory table beside it for the limits that count locally while Redis is away.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <penstock/result.hpp>
+
+#include "config/config.hpp"
+#include "net/loop.hpp"
+#include "service/refusal_memory.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/redis/redis_store.hpp"
+
+namespace penstock::cli {
+
+class stores {
+ public:
+  // `changed(up, text)` is called when the shared store starts or stops serving, from a loop's
+  // thread. The loops must outlive the stores and not run yet.
+  // Errors: invalid_config (what stands behind '?' in the URL, files of it), invalid_argument.
+  static result<std::unique_ptr<stores>> open(
+      const config::store_config& c, std::vector<net::loop*> loops,
+      std::function<void(bool up, const std::string& text)> changed);
+
+  [[nodiscard]] store::store& of_loop(std::size_t i) noexcept;
+  [[nodiscard]] store::memory_store& memory() noexcept { return *memory_; }
+  [[nodiscard]] bool remote() const noexcept { return !remote_.empty(); }
+  // Null when counters live in this process: refusals need no memory there.
+  [[nodiscard]] service::refusal_memory* refusals_of_loop(std::size_t i) noexcept;
+  // Whether every loop's client is served; always true for memory. Thread-safe.
+  [[nodiscard]] bool up() const noexcept { return down_.load(std::memory_order_relaxed) == 0; }
+  // "memory" or the URL without its secrets.
+  [[nodiscard]] const std::string& description() const noexcept { return description_; }
+
+ private:
+  stores() = default;
+  void told(std::size_t loop, const store::redis::store_event& e);
+
+  std::unique_ptr<store::memory_store> memory_;
+  std::vector<std::unique_ptr<store::redis::redis_store>> remote_;
+  std::vector<std::unique_ptr<service::refusal_memory>> refusals_;
+  std::vector<char> loop_down_;  // each written by its loop
+  std::atomic<std::size_t> down_{0};
+  std::function<void(bool, const std::string&)> changed_;
+  std::string description_ = "memory";
+};
+
+}  // namespace penstock::cli
