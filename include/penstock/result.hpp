@@ -2,8 +2,8 @@
 // nothing of its own; std::bad_alloc may still pass. Values are immutable once returned and safe to
 // share between threads like any other value.
 //
-// Its own 60 lines because std::expected is C++23 and no third-party type may appear in an installed
-// header (docs/decisions/0004-own-result.md).
+// Its own 60 lines because std::expected is C++23 and no third-party type may appear in an
+// installed header (docs/decisions/0004-own-result.md).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace penstock {
 
 // What went wrong. Values are stable and only ever appended.
 enum class errc : std::uint8_t {
-  success = 0,          // reserved; never inside an error
-  invalid_quota = 1,    // a quota outside the accepted ranges; the message names the nearest accepted
-  invalid_argument = 2, // a call whose arguments break its contract
-  invalid_config = 3,   // a configuration that cannot be used; the message carries file and place
-  io = 4,               // the operating system refused (address in use, file missing, …)
-  store_unavailable = 5 // the store did not answer in time or at all
+  success = 0,        // reserved; never inside an error
+  invalid_quota = 1,  // a quota outside the accepted ranges; the message names the nearest accepted
+  invalid_argument = 2,  // a call whose arguments break its contract
+  invalid_config = 3,    // a configuration that cannot be used; the message carries file and place
+  io = 4,                // the operating system refused (address in use, file missing, …)
+  store_unavailable = 5  // the store did not answer in time or at all
 };
 
 struct error {
@@ -31,8 +31,10 @@ struct error {
 template <class T>
 class [[nodiscard]] result {
  public:
-  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by intent
-  result(penstock::error e) : state_(std::in_place_index<1>, std::move(e)) {}      // NOLINT: implicit by intent
+  result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by intent
+  result(penstock::error e)
+      : state_(std::in_place_index<1>, std::move(e)) {}  // NOLINT: implicit by intent
 
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
