@@ -4,9 +4,10 @@ A case is right when the upstream got exactly the complete requests that it shou
 the client got the answer that the case names or one that it lists as equally good. The upstream here
 parses strictly and records; a request that it could not parse fails the case.
 
-At scale 1 each request case is sent whole and octet by octet; at scale 10 in all ways of WAYS.
+At scale 1 each request case is sent whole, octet by octet and over TLS; at scale 10 in all ways of WAYS.
 """
 import concurrent.futures
+import contextlib
 import json
 import re
 import socket
@@ -14,6 +15,7 @@ import threading
 import time
 
 import harness
+from test_tls import Certificates
 
 DATA = harness.ROOT / "src/net/testdata"
 POLICY = """\
@@ -24,8 +26,8 @@ identity:
 limits:
   - { name: never, match: { path: /always-429 }, key: global, rate: 0/s }
 """
-WAYS = ["whole", "octets", "lines", "kept", "pipelined", "canary"]
-CHOSEN = WAYS if harness.SCALE >= 10 else WAYS[:2]
+WAYS = ["whole", "octets", "tls", "lines", "kept", "pipelined", "canary", "tls octets"]
+CHOSEN = WAYS if harness.SCALE >= 10 else WAYS[:3]
 LANES = 4
 
 
@@ -169,7 +171,7 @@ def final_statuses(octets):
 
 
 def pieces(raw, way):
-    if way == "octets":
+    if way.endswith("octets"):
         # Long messages in fewer writes: what matters is every split near the structure.
         step = 1 if len(raw) < 600 else 97
         return [raw[i:i + step] for i in range(0, len(raw), step)]
@@ -185,16 +187,30 @@ CANARY = b"GET /canary HTTP/1.1\r\nHost: example.test\r\n\r\n"
 class Lane:
     """One gateway with one upstream; cases run on it one after the other."""
 
-    def __init__(self, started):
+    def __init__(self, started, certificates):
         self.upstream = started(RecordingUpstream())
         self.gateway = started(harness.Penstock(POLICY, ("--workers", "1"), upstream=self.upstream.port))
+        self.trust = certificates.trusting()
+        policy = POLICY.replace("gateway: {", "gateway: { tls: { certificate: %s, key: %s }," % (
+            certificates.path("one.test.pem"), certificates.path("one.test.key")))
+        self.secure = started(harness.Penstock(policy, ("--workers", "1"), upstream=self.upstream.port))
+
+    @contextlib.contextmanager
+    def connection(self, way):
+        gateway = self.secure if way.startswith("tls") else self.gateway
+        with socket.create_connection(("127.0.0.1", gateway.port), timeout=10) as plain:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if gateway is self.gateway:
+                yield plain
+                return
+            with self.trust.wrap_socket(plain, server_hostname="one.test") as client:
+                yield client
 
     def exchange(self, case, way):
         raw = case["raw"].encode("latin-1")
         before = HELLO if way in ("kept", "pipelined") else b""
         after = CANARY if way == "canary" and not case["half_close"] else b""
-        with socket.create_connection(("127.0.0.1", self.gateway.port), timeout=10) as client:
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self.connection(way) as client:
             received, closed = b"", False
             try:
                 if way == "kept":
@@ -292,7 +308,8 @@ class Lane:
 
 def test_request_cases(started):
     cases = load("request_cases.jsonl")
-    lanes = [Lane(started) for _ in range(LANES)]
+    certificates = started(Certificates("one.test"))
+    lanes = [Lane(started, certificates) for _ in range(LANES)]
 
     def run(lane):
         found = []
@@ -300,6 +317,8 @@ def test_request_cases(started):
             if number % LANES != lane:
                 continue
             for way in CHOSEN:
+                if way.startswith("tls") and case["half_close"]:
+                    continue  # TLS peers end both halves
                 wrong = lanes[lane].judge(case, way)
                 if wrong:
                     found.append(f"{case['id']} [{case['level']}, {way}]: {wrong}")
