@@ -8,8 +8,8 @@ STORE ?= memory
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
-run: ## build, then show a protected API: 30 requests, 20 pass, 10 are refused (STORE=memory)
-	@scripts/setup build && scripts/build release && STORE=$(STORE) scripts/run
+run: ## build, then show a protected API: 30 requests, 20 pass, 10 are refused (STORE=redis: two gateways, one limit)
+	@scripts/setup build $(filter redis,$(STORE)) && scripts/build release && STORE=$(STORE) scripts/run
 
 build: ## build/release/penstock
 	@scripts/setup build && scripts/build release && echo "build: build/release/penstock is ready"

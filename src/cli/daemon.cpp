@@ -57,9 +57,10 @@ net::endpoint endpoint_of(const config::listen_address& a) {
   return {.host = a.host, .port = a.port, .unix_path = a.unix_path};
 }
 
-void say_listening(const admin::listener_info& l) {
+void say_listening(const admin::listener_info& l, bool gateway_tls) {
+  const char* scheme = l.face == "gateway" && gateway_tls ? "https://" : "http://";
   std::fprintf(stderr, "penstock: %s listening on %s%s\n", l.face.c_str(),
-               l.address.starts_with("unix:") ? "" : "http://", l.address.c_str());
+               l.address.starts_with("unix:") ? "" : scheme, l.address.c_str());
 }
 
 }  // namespace
@@ -224,7 +225,7 @@ void daemon::run() {
   if (p.decision) p.decision->start();
   p.host->start();
   for (const auto& l : p.operations->status().listeners) {
-    say_listening(l);
+    say_listening(l, p.policy.config().gateway.tls.has_value());
   }
   if (p.counters->remote()) {
     std::fprintf(stderr, "penstock: counters in %s\n", p.counters->description().c_str());
@@ -238,7 +239,12 @@ void daemon::run() {
   const auto reload = [&p] {
     p.policy.reload(p.clock.now());
     p.watch.watch(p.policy.files());
-    if (p.gateway) p.gateway->reopen_logs();
+    if (!p.gateway) return;
+    p.gateway->reopen_logs();
+    if (const auto failed = p.gateway->reload_certificates()) {
+      std::fprintf(stderr, "penstock: the old certificates stay in use: %s\n",
+                   failed->message.c_str());
+    }
   };
   while (!stop) {
     const int got = sigtimedwait(&signals, nullptr, &look_interval);

@@ -17,9 +17,9 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="penstock-browser-")
         to_read, self.to = os.pipe()
         self.back, to_write = os.pipe()
-        # Descriptors 3 and 4 are fixed by Chromium; a shell moves ours there.
+        # Descriptors 3 and 4 are fixed by Chromium; bash moves ours there: dash knows no descriptor above 9.
         self.child = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", harness.tool("chromium"), "--headless=new",
+            ["/bin/bash", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", harness.tool("chromium"), "--headless=new",
              "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
              "--disable-dev-shm-usage", f"--user-data-dir={self.folder}", "--remote-debugging-pipe"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -117,7 +117,7 @@ class Penstock(Process):
         self.policy_folder = folder
         try:
             if upstream is not None:
-                self.port = int(self.wait_for_line(r"listening on http://[^ ]*:(\d+)").group(1))
+                self.port = int(self.wait_for_line(r"gateway listening on https?://[^ ]*:(\d+)").group(1))
         except BaseException:
             self.close()
             raise

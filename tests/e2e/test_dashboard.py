@@ -56,8 +56,8 @@ def test_a_person_finds_and_frees_the_stopped_client(serve, client, chromium):
 
 # Names come from clients and files: none of them may run, in the page or in its attributes.
 def test_hostile_names_are_only_text(serve, client, chromium):
-    limits = "".join(f"  - {{ name: l{i}, match: {{ path: {json.dumps('/' + str(i))} }}, "
-                     "key: { header: X-Tenant, show: true }, rate: 0/h }\n" for i in range(3))
+    limits = "".join(f"  - {{ name: l{i}, match: {{ path: {json.dumps(f'/{i}/**')} }}, "
+                     "key: header(X-Tenant), show: true, on_missing_key: shared, rate: 0/h }\n" for i in range(3))
     gateway = serve("version: 1\nlimits:\n" + limits, "--admin", "127.0.0.1:0")
     admin = int(gateway.wait_for_line(r"admin listening on http://[^ ]*:(\d+)").group(1))
     c = client(gateway.port)
@@ -74,19 +74,19 @@ def test_hostile_names_are_only_text(serve, client, chromium):
 
 # The token is asked for, kept out of the address and of the page, and a wrong one says so.
 def test_a_token_is_asked_for(serve, chromium):
-    gateway = serve(POLICY + 'admin: { listen: "127.0.0.1:0", token: s3cret-token }\n')
+    gateway = serve(POLICY + 'admin: { listen: "127.0.0.1:0", token: a-s3cret-token-of-26-letters }\n')
     admin = int(gateway.wait_for_line(r"admin listening on http://[^ ]*:(\d+)").group(1))
     page = chromium.open(f"http://127.0.0.1:{admin}/")
     page.wait("!document.querySelector('#login').hidden", "the token is asked for")
-    for token, want in (("wrong", "no access"), ("s3cret-token", "ready")):
+    for token, want in (("wrong", "no access"), ("a-s3cret-token-of-26-letters", "ready")):
         page.run(f"document.querySelector('#token').value = {json.dumps(token)}; document.querySelector('#login').requestSubmit()")
         page.wait(f"document.querySelector('#state').innerText === '{want}'", f"{token}: {want}")
         if token == "wrong":
             page.wait("document.querySelector('#login-problem').innerText.includes('wrong')", "it says so")
     assert page.run("document.querySelector('#login').hidden")
-    assert "s3cret-token" not in page.run("document.documentElement.outerHTML")
-    assert not any("s3cret-token" in url for url in page.complaints()[1])
-    assert "s3cret-token" not in gateway.log
+    assert "a-s3cret-token-of-26-letters" not in page.run("document.documentElement.outerHTML")
+    assert not any("a-s3cret-token-of-26-letters" in url for url in page.complaints()[1])
+    assert "a-s3cret-token-of-26-letters" not in gateway.log
 
 
 # Both themes have readable text, and a phone shows everything without scrolling sideways.
