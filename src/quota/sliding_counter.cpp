@@ -1,5 +1,7 @@
 // Sliding window counter: the previous fixed window counts as far as it still overlaps the window
 // that ends now. docs/algorithms.md, "Sliding window counter".
+#include <cassert>
+
 #include "quota/window.hpp"
 
 namespace penstock::quotas::sliding_counter {
@@ -52,6 +54,7 @@ struct pair_of_windows {
     if (k <= remaining()) return 0;
     const std::int64_t room = count - k - current;
     if (room >= 0) return late + period - elapsed - period * room / previous;
+    assert(current > 0);  // since k <= count
     // Not before the next window, in which `current` plays the previous one.
     return late + 2 * period - elapsed - period * (count - k) / current;
   }

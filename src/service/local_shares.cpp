@@ -20,8 +20,8 @@ const counter* local_shares::of(const counter& whole) {
   q.undelayed = std::min(q.undelayed, q.queue);
   auto compiled = quotas::compile(q);
   if (compiled) {
-    at->second = std::make_unique<counter>(
-        counter{whole.id + ":local", std::move(*compiled), whole.count_denied});
+    at->second =
+        std::make_unique<counter>(counter{whole.id + ":local", *compiled, whole.count_denied});
   }
   return at->second.get();
 }

@@ -269,7 +269,6 @@ void service::report(const exchange_context& x, const policy::plan& plan) {
   if (options_.counts == nullptr || x.why == store::intent::peek) return;
   auto& counts = *options_.counts;
   const auto& d = x.decision;
-  const auto limits = x.policy->limits();
   const auto slot_of = [&](std::uint32_t limit) {
     return limit < x.slots.size() ? x.slots[limit] : telemetry::no_slot;
   };

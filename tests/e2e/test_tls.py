@@ -274,5 +274,7 @@ def test_idle_connections_are_small(certificates, secure):
     for tls in held:
         tls.close()
     print(f"idle TLS connection: {each:.1f} KiB")
-    if "asan" not in subprocess.run(["ldd", harness.BINARY], capture_output=True, text=True).stdout:
+    # A sanitizer's shadow memory is not the gateway's.
+    libraries = subprocess.run(["ldd", harness.BINARY], capture_output=True, text=True, check=True).stdout
+    if "asan" not in libraries and "tsan" not in libraries:
         assert each < 48
