@@ -49,7 +49,7 @@ struct policy_impl::verdict_summary {
 
 const window& policy_impl::window_of(std::uint32_t limit, const counter& what) const noexcept {
   const window* by_id = nullptr;
-  const window* any = nullptr;
+  const window* any = &windows_.front();  // a charge came from some window
   for (const window_range& r : limits_[limit].rates) {
     for (std::uint32_t i = r.first; i < r.first + r.count; ++i) {
       const window& w = windows_[i];
