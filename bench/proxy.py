@@ -51,8 +51,9 @@ def nginx(folder, servers):
     folder.mkdir(parents=True, exist_ok=True)
     temp = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in
                    ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    user = "user root; " if os.getuid() == 0 else ""  # its worker must read a private folder
     (folder / "nginx.conf").write_text(
-        f"daemon off; worker_processes 1; error_log {folder}/error.log crit; pid {folder}/pid;\n"
+        f"daemon off; {user}worker_processes 1; error_log {folder}/error.log crit; pid {folder}/pid;\n"
         f"events {{ worker_connections 1024; }}\nhttp {{ access_log off; keepalive_requests 1000000000; {temp}\n{servers}\n}}\n")
     return harness.Process([harness.tool("nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf")], "nginx")
 
