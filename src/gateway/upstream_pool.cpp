@@ -27,7 +27,7 @@ upstream_target& upstream_pool::choose(const upstream_target* avoid) {
       soonest = &target;
     }
   }
-  return *soonest;
+  return soonest != nullptr ? *soonest : targets_.front();  // there is only the one to avoid
 }
 
 upstream_connection& upstream_pool::take(exchange& user, kind want, const upstream_target* avoid) {

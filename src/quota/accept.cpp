@@ -72,7 +72,7 @@ std::optional<step> check_ranges(const quota& q) {
 step unused(const quota& q, std::string_view field, std::string_view why, quota next) {
   return {
       std::string(field) + " is not used by " + std::string(to_string(q.kind)) + std::string(why),
-      std::move(next)};
+      next};
 }
 
 // Fields that the algorithm does not know: more likely a wrong algorithm than a superfluous line.
@@ -157,7 +157,7 @@ std::int64_t nearest_bucket_count(std::int64_t count, std::int64_t period) {
 // Units of the given rate that a bucket or a queue can hold at the coarsest tick.
 std::int64_t most_units(const quota& q) {
   const std::int64_t period = q.period.count() / coarsest_tick_us(q);
-  const std::int64_t unit_num = period / std::gcd(period, q.count);
+  const std::int64_t unit_num = period / std::max<std::int64_t>(1, std::gcd(period, q.count));
   return std::min(distance_max / unit_num, mul_div_floor(distance_max, q.count, q.period.count()));
 }
 
@@ -198,7 +198,7 @@ std::optional<step> first_step(const quota& q) {
 std::optional<problem> find_problem(const quota& q) {
   auto s = first_step(q);
   if (!s) return std::nullopt;
-  problem p{std::move(s->text), std::move(s->next)};
+  problem p{std::move(s->text), s->next};
   while ((s = first_step(p.nearest))) p.nearest = s->next;
   return p;
 }

@@ -53,6 +53,7 @@ struct pair_of_windows {
   [[nodiscard]] std::int64_t wait_for(std::int64_t k) const noexcept {
     if (k <= remaining()) return 0;
     const std::int64_t room = count - k - current;
+    assert(room < 0 || previous > 0);  // since k > remaining()
     if (room >= 0) return late + period - elapsed - period * room / previous;
     assert(current > 0);  // since k <= count
     // Not before the next window, in which `current` plays the previous one.
