@@ -157,7 +157,7 @@ std::int64_t nearest_bucket_count(std::int64_t count, std::int64_t period) {
 // Units of the given rate that a bucket or a queue can hold at the coarsest tick.
 std::int64_t most_units(const quota& q) {
   const std::int64_t period = q.period.count() / coarsest_tick_us(q);
-  const std::int64_t unit_num = period / std::max<std::int64_t>(1, std::gcd(period, q.count));
+  const std::int64_t unit_num = std::max<std::int64_t>(1, period / std::gcd(period, q.count));
   return std::min(distance_max / unit_num, mul_div_floor(distance_max, q.count, q.period.count()));
 }
 
