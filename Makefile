@@ -3,7 +3,7 @@
 SCALE ?= 1
 STORE ?= memory
 
-.PHONY: help run build test bench format lint clean
+.PHONY: help run build test faults bench format lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -16,6 +16,9 @@ build: ## build/release/penstock
 
 test: ## every test under every sanitizer (SCALE=10 for a long run)
 	@SCALE=$(SCALE) scripts/test
+
+faults: ## break Redis, upstreams, clients and clocks under load; one table of what was promised and measured
+	@scripts/setup build test && scripts/build release && SCALE=$(SCALE) scripts/faults
 
 bench: ## measure against named peers, figures as ratios inside one run
 	@scripts/setup build test && scripts/bench

@@ -1,0 +1,38 @@
+"""The fixtures of the end-to-end tests, and a test that recorded a bad row is a failed test."""
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+import harness  # noqa: E402
+import report  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def rows_hold():
+    before = len(report.rows)
+    yield
+    bad = [f"{r['row']}: {r['what']}: expected {r['expected']}, measured {r['measured']}"
+           for r in report.rows[before:] if r["ok"] is False]
+    assert not bad, "\n".join(bad)
+
+
+@pytest.fixture
+def started():
+    """started(thing) keeps a thing with close() until the test is over; last started, first ended."""
+    things = []
+
+    def keep(thing):
+        things.append(thing)
+        return thing
+
+    yield keep
+    for thing in reversed(things):
+        thing.close()
+
+
+@pytest.fixture
+def upstream(started):
+    return started(harness.Upstream())
