@@ -28,12 +28,20 @@ SCALE = int(os.environ.get("PENSTOCK_SCALE", "1"))
 def tool(name):
     """The path of a program that the test needs."""
     path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
-    if path is None:
-        message = f"{name} is not installed (scripts/setup build test)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return path
+    return path or not_installed(name, "scripts/setup build test")
+
+
+def pinned_tool(name):
+    """The path of a program of packages/python.txt, whatever else of that name there is."""
+    path = shutil.which(name, path=str(ROOT / "build/python/bin"))
+    return path or not_installed(name, "scripts/python_tools")
+
+
+def not_installed(name, remedy):
+    message = f"{name} is not installed ({remedy})"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
 
 
 def free_port():

@@ -1,6 +1,6 @@
 """The configurations under deploy/, as they stand there, in front of a real API with the real
 proxies: only ports are replaced. nginx, HAProxy and Caddy come from the distribution; Traefik and a
-newer Caddy are found on the PATH or in PENSTOCK_TRAEFIK and PENSTOCK_CADDY."""
+newer Caddy from packages/python.txt, or PENSTOCK_TRAEFIK and PENSTOCK_CADDY name them."""
 import hashlib
 import os
 import re
@@ -22,11 +22,8 @@ limits:
 
 
 def named(variable, name):
-    """A program that the distribution does not have: from the environment or the PATH, or a skip."""
-    path = os.environ.get(variable) or shutil.which(name)
-    if path is None:
-        pytest.skip(f"{name} is not in Debian: put it on the PATH or name it in {variable}")
-    return path
+    """A program that Debian lacks, or has older: from the environment, else of packages/python.txt."""
+    return os.environ.get(variable) or harness.pinned_tool(name)
 
 
 class Proxy:
@@ -97,7 +94,7 @@ class Caddy(Proxy):
 
 class NewCaddy(Caddy):
     def program(self):
-        return named("PENSTOCK_CADDY", "caddy-new")
+        return named("PENSTOCK_CADDY", "caddy")
 
 
 class Haproxy(Proxy):
