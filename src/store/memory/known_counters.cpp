@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace penstock::store {
+namespace {
+
+bool same_quota(const quotas::compiled& a, const quotas::compiled& b) noexcept {
+  const auto differs = (a.tick_us ^ b.tick_us) | (a.period ^ b.period) | (a.capacity ^ b.capacity) |
+                       (a.rate_tag ^ b.rate_tag) | (a.unit_den ^ b.unit_den) | (a.full ^ b.full) |
+                       (a.burst ^ b.burst) | (a.burst_period ^ b.burst_period) |
+                       (a.queue ^ b.queue) | (a.undelayed ^ b.undelayed) |
+                       (a.max_delay ^ b.max_delay) | (a.max_wait ^ b.max_wait);
+  return differs == 0 && a.source.kind == b.source.kind;
+}
+
+}  // namespace
 
 const known_quota* known_counters::intern(const quotas::compiled& q) {
   const auto found = std::find_if(quotas_.begin(), quotas_.end(),
@@ -27,13 +39,10 @@ const known_counter& known_counters::find_or_add(const counter& what) {
     found = of_id.end() - 1;
   }
   const known_counter* known = found->get();
-  std::size_t i = place_of(what);
-  for (std::size_t probe = 0; probe + 1 < probes; ++probe) {
-    const known_counter* there = cache_[i].load(std::memory_order_relaxed);
-    if (there == nullptr || there == known) break;
-    i = (i + 1) % cache_size;
-  }
-  cache_[i].store(known, std::memory_order_release);
+  const std::size_t i = place_of(what.serial.value());
+  // Of the two places the one whose object is older: it is the one that may be gone.
+  const std::size_t older = cache_[i].whose() <= cache_[i ^ 1U].whose() ? i : i ^ 1U;
+  cache_[older].write(what.serial.value(), known);
   return *known;
 }
 

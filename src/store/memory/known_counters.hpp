@@ -1,9 +1,9 @@
 // What the memory store knows of the counters it was asked about: for each id a hash key of its
 // own, for each distinct quota how its states are packed and the tag that names it inside a slot.
 //
-// Looked up on every charge: lock-free once a counter was seen; a new counter takes a mutex.
-// Nothing is forgotten before the store ends: the size follows the policies loaded, not the
-// traffic. Thread-safe.
+// Looked up on every charge, by the serial of the counter object: lock-free once it was seen; a new
+// object takes a mutex. Nothing is forgotten before the store ends: the size follows the policies
+// loaded, not the traffic. Thread-safe.
 #pragma once
 
 #include <array>
@@ -51,12 +51,10 @@ class known_counters {
 
   // The answer lives as long as this object.
   [[nodiscard]] const known_counter& find(const counter& what) {
-    std::size_t i = place_of(what);
-    for (std::size_t probe = 0; probe < probes; ++probe, i = (i + 1) % cache_size) {
-      const known_counter* k = cache_[i].load(std::memory_order_acquire);
-      if (k == nullptr) break;
-      if (same(*k, what)) return *k;
-    }
+    const std::uint64_t serial = what.serial.value();
+    const std::size_t i = place_of(serial);
+    if (const known_counter* k = cache_[i].read(serial)) return *k;
+    if (const known_counter* k = cache_[i ^ 1U].read(serial)) return *k;
     return find_or_add(what);
   }
 
@@ -66,38 +64,49 @@ class known_counters {
   }
 
  private:
-  static constexpr std::size_t cache_size = 2048;
-  static constexpr std::size_t probes = 4;
+  // Which counter an object is known as. Read without a lock: a version that moved, or is odd, says
+  // that somebody wrote meanwhile. Serials are never used twice.
+  class remembered {
+   public:
+    [[nodiscard]] const known_counter* read(std::uint64_t serial) const noexcept {
+      const std::uint64_t before = version_.load(std::memory_order_acquire);
+      const std::uint64_t whose = serial_.load(std::memory_order_acquire);
+      const known_counter* const known = known_.load(std::memory_order_acquire);
+      const std::uint64_t after = version_.load(std::memory_order_relaxed);
+      return whose == serial && before == after && before % 2 == 0 ? known : nullptr;
+    }
+    // One writer at a time.
+    void write(std::uint64_t serial, const known_counter* known) noexcept {
+      const std::uint64_t version = version_.load(std::memory_order_relaxed);
+      version_.store(version + 1, std::memory_order_relaxed);
+      serial_.store(serial, std::memory_order_release);
+      known_.store(known, std::memory_order_release);
+      version_.store(version + 2, std::memory_order_release);
+    }
+    [[nodiscard]] std::uint64_t whose() const noexcept { return serial_.load(); }  // 0: nobody's
 
-  static std::size_t place_of(const counter& what) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(&what);
-    return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15U) >> 53U);
+   private:
+    std::atomic<std::uint64_t> version_{0};
+    std::atomic<std::uint64_t> serial_{0};
+    std::atomic<const known_counter*> known_{nullptr};
+  };
+
+  static constexpr std::size_t cache_size = 2048;
+
+  // Serials of one policy follow one another: so do their places, in pairs.
+  static std::size_t place_of(std::uint64_t serial) noexcept {
+    return static_cast<std::size_t>(serial % cache_size);
   }
-  // The address may be that of a new counter by now: only what is in it counts.
-  static bool same(const known_counter& k, const counter& what) noexcept {
-    return same_quota(k.quota->quota, what.quota) && k.id == what.id;
-  }
-  static bool same_quota(const quotas::compiled& a, const quotas::compiled& b) noexcept;
   const known_counter& find_or_add(const counter& what);
   const known_quota* intern(const quotas::compiled& q);
 
   hash128 secret_;
-  std::array<std::atomic<const known_counter*>, cache_size> cache_{};
+  std::array<remembered, cache_size> cache_{};
   std::vector<std::atomic<const known_quota*>> by_tag_;
   std::mutex mutex_;  // guards everything below
   std::vector<std::unique_ptr<known_quota>> quotas_;
   std::map<std::string, std::vector<std::unique_ptr<known_counter>>, std::less<>> counters_;
   unsigned next_tag_ = 1;
 };
-
-inline bool known_counters::same_quota(const quotas::compiled& a,
-                                       const quotas::compiled& b) noexcept {
-  const auto differs = (a.tick_us ^ b.tick_us) | (a.period ^ b.period) | (a.capacity ^ b.capacity) |
-                       (a.rate_tag ^ b.rate_tag) | (a.unit_den ^ b.unit_den) | (a.full ^ b.full) |
-                       (a.burst ^ b.burst) | (a.burst_period ^ b.burst_period) |
-                       (a.queue ^ b.queue) | (a.undelayed ^ b.undelayed) |
-                       (a.max_delay ^ b.max_delay) | (a.max_wait ^ b.max_wait);
-  return differs == 0 && a.source.kind == b.source.kind;
-}
 
 }  // namespace penstock::store

@@ -6,7 +6,7 @@
 // tests replace it to run chosen interleavings. Thread-safe.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -15,10 +15,9 @@
 #include <span>
 #include <string_view>
 
-#include "base/inline_vector.hpp"
 #include "base/siphash.hpp"
-#include "quota/bucket.hpp"
 #include "store/memory/known_counters.hpp"
+#include "store/memory/packed_batch.hpp"
 #include "store/memory/shard.hpp"
 #include "store/memory/working_set.hpp"
 #include "store/store.hpp"
@@ -67,10 +66,13 @@ class memory_table {
   void check(batch& b, instant now) {
     b.decided_at = now;
     b.failed = false;
-    if (b.charges.size() == 1 && check_packed(b.charges[0], b.verdicts[0], b.why, now)) return;
-    if (b.charges.empty()) return;
+    const std::size_t size = b.charges.size();
+    if (size == 0) return;
+    if (size == 1 && check_packed<1>(b, now)) return;
+    if (size > 1 && size <= few && check_packed<few>(b, now)) return;
     working_set counters(b, now, context_);
-    const locked held(*this, b.charges, counters);
+    locked<max_charges> held(*this);
+    held.lock(b.charges, counters);
     counters.find_places();
     decide(b, counters);
     Sync::inside();
@@ -85,7 +87,8 @@ class memory_table {
       one.charges = std::span(&c, 1);
       one.verdicts = std::span(&unseen, 1);
       working_set counters(one, now, context_);
-      const locked held(*this, one.charges, counters);
+      locked<1> held(*this);
+      held.lock(one.charges, counters);
       counters.find_places();
       (void)counters.take(0, taking::up_to_cap);
       counters.write_back();
@@ -97,7 +100,8 @@ class memory_table {
       batch one;
       one.charges = std::span(&c, 1);
       working_set counters(one, now, context_);
-      const locked held(*this, one.charges, counters);
+      locked<1> held(*this);
+      held.lock(one.charges, counters);
       counters.find_places();
       counters.give_back(0, charged_at);
       counters.write_back();
@@ -124,6 +128,8 @@ class memory_table {
   }
 
  private:
+  static constexpr std::size_t few = 8;  // charges that packed_batch takes
+
   struct where {
     std::uint32_t shard;
     std::uint64_t name;  // 64 - tag_bits bits, never 0
@@ -140,35 +146,53 @@ class memory_table {
     std::atomic<std::uint32_t>& word_;
   };
 
-  // The shards of all charges, each locked once, in rising order.
+  // The shards of up to Most charges, each locked once, in rising order, until the end of the
+  // scope.
+  template <std::size_t Most>
   class locked {
    public:
-    locked(memory_table& t, std::span<const charge> charges, working_set& counters) : table_(t) {
-      for (const charge& c : charges) {
-        const known_counter& who = t.known_.find(*c.what);
-        const where w = t.locate(who, c.key);
-        counters.add(who, w.name, t.shards_[w.shard]);
-        t.shards_[w.shard].table.prefetch(w.name);
-        shards_.emplace_back(w.shard);
-      }
-      std::sort(shards_.begin(), shards_.end());
-      distinct_ = std::unique(shards_.begin(), shards_.end());
-      for (const std::uint32_t* s = shards_.begin(); s != distinct_; ++s) {
-        Sync::lock(table_.shards_[*s].lock);
-      }
-    }
+    explicit locked(memory_table& t) : table_(t) {}  // NOLINT(*-member-init): shards_ stays raw
     ~locked() {
-      for (const std::uint32_t* s = shards_.begin(); s != distinct_; ++s) {
-        Sync::unlock(table_.shards_[*s].lock);
-      }
+      if (!held_) return;
+      for (std::size_t i = 0; i < size(); ++i) Sync::unlock(table_.shards_[shards_[i]].lock);
     }
     locked(const locked&) = delete;
     locked& operator=(const locked&) = delete;
 
+    void want(std::uint32_t shard) {
+      if constexpr (Most == 1) {
+        shards_[size_++] = shard;
+        return;
+      }
+      std::size_t at = size_;
+      while (at > 0 && shards_[at - 1] > shard) --at;
+      if (at > 0 && shards_[at - 1] == shard) return;
+      for (std::size_t i = size_++; i > at; --i) shards_[i] = shards_[i - 1];
+      shards_[at] = shard;
+    }
+    void lock() {
+      for (std::size_t i = 0; i < size(); ++i) Sync::lock(table_.shards_[shards_[i]].lock);
+      held_ = true;
+    }
+    void lock(std::span<const charge> charges, working_set& counters) {
+      for (const charge& c : charges) {
+        const known_counter& who = table_.known_.find(*c.what);
+        const where w = table_.locate(who, c.key);
+        shard& s = table_.shards_[w.shard];
+        counters.add(who, w.name, s);
+        static_cast<void>(s.table.prefetch(w.name));
+        want(w.shard);
+      }
+      lock();
+    }
+
    private:
+    [[nodiscard]] std::size_t size() const { return Most == 1 ? 1 : size_; }
+
     memory_table& table_;
-    inline_vector<std::uint32_t, max_charges> shards_;
-    const std::uint32_t* distinct_ = nullptr;
+    bool held_ = false;
+    std::size_t size_ = 0;
+    std::array<std::uint32_t, Most> shards_;
   };
 
   [[nodiscard]] std::size_t shards() const noexcept { return std::size_t{1} << shard_bits_; }
@@ -181,46 +205,22 @@ class memory_table {
     return {static_cast<std::uint32_t>(h.lo >> (64 - shard_bits_)), name == 0 ? 1 : name};
   }
 
-  // The common case in one go: one charge whose state is in a word, and is to be found or has an
-  // empty slot. False, with nothing stored, when it is not that case.
-  bool check_packed(const charge& c, verdict& answer, intent why, instant now) {
-    const known_counter& who = known_.find(*c.what);
-    if (!who.quota->packs() || c.only_check) return false;
-    const where w = locate(who, c.key);
-    shard& s = shards_[w.shard];
-    s.table.prefetch(w.name);
-    const lock_guard held(s.lock);
-    slot* at = s.table.find(w.name);
-    const quotas::compiled& q = c.what->quota;
-    std::uint64_t word = 0;
-    bool changed = false;
-    if (who.quota->pack.is_bucket() && (at == nullptr || at->tag() == who.quota->tag)) {
-      const std::int64_t time = q.ticks(now) * q.unit_den;
-      quotas::distance d;
-      if (at != nullptr) {
-        d = quotas::token_bucket::distance_of(q, static_cast<std::int64_t>(at->word), time);
-      }
-      const auto spent = quotas::token_bucket::decide(q, d, c.cost, answer);
-      word = static_cast<std::uint64_t>(time + spent.ahead);
-      changed = spent.changed;
-    } else {
-      const quotas::state prior = at == nullptr ? quotas::state{} : load_state(*at, known_);
-      const quotas::outcome out = quotas::take(q, prior, q.ticks(now), c.cost);
-      answer = out.result;
-      changed = out.changed;
-      if (changed && !who.quota->pack.pack(out.next, word)) return false;
+  // False, with nothing stored, when the batch is not one for packed_batch.
+  template <std::size_t Most>
+  bool check_packed(const batch& b, instant now) {
+    packed_batch<Most> counters(b, now, known_);
+    locked<Most> held(*this);
+    for (const charge& c : b.charges) {
+      const known_counter& who = known_.find(*c.what);
+      const where w = locate(who, c.key);
+      shard& s = shards_[w.shard];
+      if (!counters.add(who, w.name, s, s.table.prefetch(w.name))) return false;
+      held.want(w.shard);
     }
-    if (!answer.admitted && c.what->count_denied) return false;
+    held.lock();
+    if (!counters.decide()) return false;
     Sync::inside();
-    if (changed) {
-      const bool known = at != nullptr;
-      if (known && at->tag() == tag_whole) return false;
-      if (!known && (at = s.table.find_empty(w.name)) == nullptr) return false;
-      if (why == intent::take) {
-        *at = {(w.name << tag_bits) | who.quota->tag, word};
-        if (!known) s.entries.add(1);
-      }
-    }
+    if (b.why == intent::take) counters.store();
     return true;
   }
 

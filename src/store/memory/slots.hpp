@@ -32,6 +32,16 @@ struct slot {
 
 struct alignas(64) line {
   std::array<slot, 4> slots;
+
+  // Bit i: slot i has this name. Without branches: where a name is cannot be foreseen.
+  [[nodiscard]] unsigned holding(std::uint64_t name) const noexcept {
+    const std::uint64_t wanted = name << tag_bits;
+    unsigned hits = 0;
+    for (std::size_t i = slots.size(); i-- > 0;) {
+      hits = hits + hits + static_cast<unsigned>((slots[i].head ^ wanted) < (1U << tag_bits));
+    }
+    return hits;
+  }
 };
 
 // A state that does not fit into a word.
@@ -69,36 +79,34 @@ class slot_table {
 
   [[nodiscard]] std::uint32_t lines() const noexcept { return n_.load(std::memory_order_relaxed); }
 
-  // The two lines of a name, different ones. Precondition: lines() >= 2.
+  // The two lines of a name, different ones, in a table of `lines` lines.
   struct places {
-    line* first;
-    line* second;
+    line* first = nullptr;
+    line* second = nullptr;
+    std::uint32_t lines = 0;  // 0: the table has none
   };
   [[nodiscard]] places of(std::uint64_t name) const noexcept { return of(name, lines()); }
 
-  // Starts to load the lines of a name. May be called without the shard's lock: it is a hint, and
-  // the lines' addresses never change.
-  void prefetch(std::uint64_t name) const noexcept {
-    const std::uint32_t n = lines();
-    if (n == 0) return;
-    const places p = of(name, n);
-    __builtin_prefetch(p.first, 1);
-    __builtin_prefetch(p.second, 1);
+  // Starts to load the lines of a name, and says which they are, for find(). May be called without
+  // the shard's lock: it is a hint, and the lines' addresses never change.
+  [[nodiscard]] places prefetch(std::uint64_t name) const noexcept {
+    const places p = of(name);
+    if (p.lines != 0) {
+      __builtin_prefetch(p.first, 1);
+      __builtin_prefetch(p.second, 1);
+    }
+    return p;
   }
 
-  // All eight slots are compared before anything is decided: in which of the lines a name is cannot
-  // be foreseen.
-  [[nodiscard]] slot* find(std::uint64_t name) noexcept {
-    if (lines() == 0) return nullptr;
-    const places p = of(name);
-    unsigned hits = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      hits |= static_cast<unsigned>(p.first->slots[i].name() == name) << i;
-      hits |= static_cast<unsigned>(p.second->slots[i].name() == name) << (i + 4);
-    }
+  [[nodiscard]] slot* find(std::uint64_t name) noexcept { return find(name, of(name)); }
+  // `hint`: from prefetch(); it is out of date when the table has grown since.
+  [[nodiscard]] slot* find(std::uint64_t name, places hint) noexcept {
+    if (hint.lines != lines()) hint = of(name);
+    if (hint.lines == 0) return nullptr;
+    const unsigned hits = hint.first->holding(name) | hint.second->holding(name) << 4U;
     if (hits == 0) return nullptr;
     const auto i = static_cast<unsigned>(std::countr_zero(hits));
-    return &(i < 4 ? p.first : p.second)->slots[i % 4];
+    return &(i < 4 ? hint.first : hint.second)->slots[i % 4];
   }
 
   // An empty slot in the emptier of the two lines; null when both are full.
@@ -142,11 +150,12 @@ class slot_table {
 
  private:
   [[nodiscard]] places of(std::uint64_t name, std::uint32_t n) const noexcept {
+    if (n == 0) return {};
     constexpr std::uint64_t half = (std::uint64_t{1} << 27U) - 1;
     const std::uint64_t a = ((name & half) * n) >> 27U;
     std::uint64_t b = ((name >> 27U) * n) >> 27U;
     if (a == b) b = a + 1 == n ? 0 : a + 1;
-    return {lines_.at(a), lines_.at(b)};
+    return {lines_.at(a), lines_.at(b), n};
   }
 
   [[nodiscard]] bool insert(const slot& s) noexcept {
