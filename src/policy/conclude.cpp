@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/inline_vector.hpp"
 #include "policy/policy_impl.hpp"
+#include "policy/text_writer.hpp"
 
 namespace penstock::policy {
 
@@ -10,14 +12,11 @@ namespace {
 constexpr std::string_view reason_never = "cost_exceeds_limit";
 constexpr std::string_view reason_missing_key = "missing_key";
 constexpr std::string_view reason_banned = "banned";
-constexpr std::size_t labels_max = 64;
+constexpr std::size_t labels_max = 64;  // charges of one plan
 
 // `start`: "Name: ", or empty for a header that is switched off.
-void append_line(std::string& out, std::string_view start, std::int64_t value) {
-  if (start.empty()) return;
-  out.append(start);
-  append_field_integer(out, value);
-  out.append("\r\n");
+void write_line(text_writer& to, std::string_view start, std::int64_t value) {
+  if (!start.empty()) to.text(start).integer(value).text("\r\n");
 }
 
 // Seconds since the epoch, rounded up.
@@ -90,58 +89,59 @@ policy_impl::verdict_summary policy_impl::summarise(
   return s;
 }
 
-void policy_impl::append_ietf(const plan& plan, std::span<const verdict> verdicts,
-                              std::string& out) const {
+void policy_impl::write_ietf(const plan& plan, std::span<const verdict> verdicts,
+                             std::span<const window* const> windows, text_writer& to) const {
   std::string_view before = "RateLimit-Policy: ";
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (plan.charges[i].as == role::shadow) continue;
-    out.append(before).append(window_of(plan.limit_of[i], *plan.charges[i].what).policy_item);
+    to.text(before).text(windows[i]->policy_item);
     before = ", ";
   }
   before = "\r\nRateLimit: ";
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (plan.charges[i].as == role::shadow) continue;
-    out.append(before).append(window_of(plan.limit_of[i], *plan.charges[i].what).item);
-    append_field_integer(out, verdicts[i].remaining);
-    out.append(";t=");
-    append_field_integer(out, ceil_seconds(verdicts[i].next_after));
+    to.text(before).text(windows[i]->item).integer(verdicts[i].remaining);
+    to.text(";t=").integer(ceil_seconds(verdicts[i].next_after));
     before = ", ";
   }
-  out.append("\r\n");
+  to.text("\r\n");
 }
 
-void policy_impl::append_rate_headers(const plan& plan, std::span<const verdict> verdicts,
-                                      const verdict_summary& s, instant decided_at,
-                                      decision& out) const {
+void policy_impl::write_rate_headers(const plan& plan, std::span<const verdict> verdicts,
+                                     std::span<const window* const> windows,
+                                     const verdict_summary& s, instant decided_at,
+                                     text_writer& to) const {
   if (s.reported != verdict_summary::none && (s.refused || responses_.on_success)) {
     const verdict& v = verdicts[s.reported];
     if (responses_.x_ratelimit) {
-      const window& w = window_of(plan.limit_of[s.reported], *plan.charges[s.reported].what);
       const header_names& names = line_starts_;
-      append_line(out.headers, names.limit, v.limit);
-      append_line(out.headers, names.remaining, v.remaining);
-      append_line(out.headers, names.reset, epoch_seconds(decided_at + v.reset_after));
-      if (w.period_seconds > 0) append_line(out.headers, names.window, w.period_seconds);
+      write_line(to, names.limit, v.limit);
+      write_line(to, names.remaining, v.remaining);
+      write_line(to, names.reset, epoch_seconds(decided_at + v.reset_after));
+      const std::int64_t period = windows[s.reported]->period_seconds;
+      if (period > 0) write_line(to, names.window, period);
     }
-    if (responses_.ietf) append_ietf(plan, verdicts, out.headers);
+    if (responses_.ietf) write_ietf(plan, verdicts, windows, to);
   }
   if (!responses_.shadow_header || !s.shadow_refused) return;
   std::string_view before = "X-RateLimit-Shadow: ";
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (plan.charges[i].as != role::shadow || verdicts[i].admitted) continue;
-    out.headers.append(before);
-    out.headers.append(window_of(plan.limit_of[i], *plan.charges[i].what).label);
+    to.text(before).text(windows[i]->label);
     before = ", ";
   }
-  if (before == ", ") out.headers.append("\r\n");
+  if (before == ", ") to.text("\r\n");
 }
 
 void policy_impl::refuse(const request_view& request, std::uint32_t limit, const refusal& what,
                          decision& out) const {
   out.what = outcome::deny;
   out.reported = limit;
-  if (what.retry_after) append_line(out.headers, "Retry-After: ", *what.retry_after);
-  out.headers.append("Cache-Control: no-store\r\n");
+  {
+    text_writer to(out.headers);
+    if (what.retry_after) write_line(to, "Retry-After: ", *what.retry_after);
+    to.text("Cache-Control: no-store\r\n");
+  }
   responders_[limits_[limit].response].write(request.fields, what, out);
 }
 
@@ -172,7 +172,14 @@ void policy_impl::conclude(const request_view& request, const plan& plan,
   }
   const verdict_summary s = summarise(plan, verdicts);
   out.shadow_refused = s.shadow_refused;
-  append_rate_headers(plan, verdicts, s, in.decided_at, out);
+  inline_vector<const window*, labels_max> windows;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    windows.emplace_back(&window_of(plan.limit_of[i], *plan.charges[i].what));
+  }
+  {
+    text_writer to(out.headers);
+    write_rate_headers(plan, verdicts, {windows.data(), windows.size()}, s, in.decided_at, to);
+  }
   if (s.reported == verdict_summary::none) return;
   const std::uint32_t limit = plan.limit_of[s.reported];
   out.reported = limit;
@@ -184,9 +191,9 @@ void policy_impl::conclude(const request_view& request, const plan& plan,
 
   std::array<std::string_view, labels_max> violated;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < verdicts.size() && count < labels_max; ++i) {
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (plan.charges[i].as == role::shadow || verdicts[i].admitted) continue;
-    violated[count++] = window_of(plan.limit_of[i], *plan.charges[i].what).label;
+    violated[count++] = windows[i]->label;
   }
   const verdict& v = verdicts[s.reported];
   refusal what{.limit = infos_[limit].name,

@@ -14,6 +14,7 @@
 #include "policy/path_index.hpp"
 #include "policy/policy.hpp"
 #include "policy/refusal.hpp"
+#include "policy/text_writer.hpp"
 #include "policy/window.hpp"
 
 namespace penstock::policy {
@@ -25,7 +26,8 @@ struct window_range {
 };
 
 struct compiled_limit {
-  std::uint64_t methods = 0;   // bits of policy_impl::methods_
+  std::uint64_t methods = 0;  // bits of policy_impl::methods_
+  std::vector<path_pattern> except;
   std::uint32_t key = 0;       // index of keys_
   std::uint32_t response = 0;  // index of responders_
   limit_mode mode = limit_mode::enforce;
@@ -118,9 +120,11 @@ class policy_impl final : public compiled_policy {
   [[nodiscard]] const window& window_of(std::uint32_t limit, const counter& what) const noexcept;
   [[nodiscard]] verdict_summary summarise(const plan& plan,
                                           std::span<const verdict> verdicts) const noexcept;
-  void append_rate_headers(const plan& plan, std::span<const verdict> verdicts,
-                           const verdict_summary& s, instant decided_at, decision& out) const;
-  void append_ietf(const plan& plan, std::span<const verdict> verdicts, std::string& out) const;
+  void write_rate_headers(const plan& plan, std::span<const verdict> verdicts,
+                          std::span<const window* const> windows, const verdict_summary& s,
+                          instant decided_at, text_writer& to) const;
+  void write_ietf(const plan& plan, std::span<const verdict> verdicts,
+                  std::span<const window* const> windows, text_writer& to) const;
   void refuse(const request_view& request, std::uint32_t limit, const refusal& what,
               decision& out) const;
 

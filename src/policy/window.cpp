@@ -1,8 +1,5 @@
 #include "policy/window.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include "base/checked.hpp"
 
 namespace penstock::policy {
@@ -80,10 +77,7 @@ result<window> make_window(std::string_view limit, const quota& q, bool one_of_s
 }
 
 void append_field_integer(std::string& out, std::int64_t value) {
-  char text[20];
-  value = std::clamp<std::int64_t>(value, 0, largest_field_integer);
-  const char* const end = std::to_chars(text, text + sizeof text, value).ptr;
-  out.append(text, static_cast<std::size_t>(end - text));
+  text_writer(out).integer(value);
 }
 
 }  // namespace penstock::policy

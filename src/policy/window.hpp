@@ -7,6 +7,7 @@
 
 #include <penstock/result.hpp>
 
+#include "policy/text_writer.hpp"
 #include "quota/charge.hpp"
 
 namespace penstock::policy {
@@ -31,9 +32,6 @@ struct window {
 [[nodiscard]] constexpr std::int64_t ceil_seconds(duration d) noexcept {
   return d.count() <= 0 ? 0 : (d.count() - 1) / 1'000'000 + 1;
 }
-
-// The largest integer of a structured field (RFC 9651 §3.3.1).
-inline constexpr std::int64_t largest_field_integer = 999'999'999'999'999;
 
 // Appends 0..largest_field_integer; what is outside is clamped.
 void append_field_integer(std::string& out, std::int64_t value);
