@@ -103,6 +103,10 @@ std::string why_not(const policy::limit_spec& limit, std::size_t index,
       std::ranges::find(limit.match.methods, request.method) == limit.match.methods.end()) {
     return "no match: method";
   }
+  if (!limit.match.except.empty()) {
+    return "counts nothing: the path is one of match.except, or the request lacks " +
+           limit.key.text;
+  }
   return "matches, but counts nothing: the request lacks " + limit.key.text +
          ", or its plan is unlimited";
 }

@@ -223,6 +223,7 @@ class linter {
                p.kind == key_kind::constant;
       });
       const bool everywhere = l.match.methods.empty() && l.match.hosts.empty() &&
+                              (l.match.except.empty() || l.match.except == limit.match.except) &&
                               (l.match.path.empty() || l.match.path == limit.match.path);
       return address && everywhere && l.mode == limit_mode::enforce && !l.rate.unlimited;
     });

@@ -33,7 +33,8 @@ bool same_set(std::vector<T> a, std::vector<T> b) {
 bool covers(const policy::match_spec& a, const policy::match_spec& b) {
   return (a.methods.empty() || same_set(a.methods, b.methods)) &&
          (a.hosts.empty() || same_set(a.hosts, b.hosts)) &&
-         (a.path.empty() || shape(a.path) == shape(b.path));
+         (a.path.empty() || shape(a.path) == shape(b.path)) &&
+         (a.except.empty() || same_set(a.except, b.except));
 }
 
 // Whatever shares a counter of `b` shares one of `a`.

@@ -231,6 +231,11 @@ result<bool> policy_impl::add_limit(const policy_spec& spec, const limit_spec& l
   }
   const auto pattern = path_pattern::parse(limit.match.path, spec.paths.fold_case);
   if (!pattern) return about(limit, pattern.error());
+  for (const std::string& written : limit.match.except) {
+    auto excepted = path_pattern::parse(written, spec.paths.fold_case);
+    if (!excepted) return about(limit, excepted.error());
+    c.except.push_back(*std::move(excepted));
+  }
   auto key = limit_key::create(limit, *pattern);
   if (!key) return about(limit, key.error());
   c.key = intern_key(*std::move(key));

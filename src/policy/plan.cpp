@@ -115,6 +115,9 @@ std::int64_t policy_impl::cost_of(const compiled_limit& limit, const request_vie
 
 void policy_impl::plan_limit(std::uint32_t limit, const key_facts& facts, plan& out) const {
   const compiled_limit& l = limits_[limit];
+  for (const path_pattern& excepted : l.except) {
+    if (excepted.matches(facts.path)) return;
+  }
   const bool shadow = l.mode == limit_mode::shadow;
   const window_range range = windows_for(l, facts.who);
   if (range.count == 0) return;  // unlimited

@@ -35,6 +35,31 @@ TEST(plan, charges_every_matching_limit_in_file_order) {
   EXPECT_EQ(charged(*p, r), (strings{"permin:fw:60000000 address:203.0.113.9"}));
 }
 
+// "Everything but the health check" is one limit, not one for each other path.
+TEST(plan, leaves_out_the_excepted_paths) {
+  policy_spec spec;
+  spec.limits.push_back(limit("api", key_of(key_kind::global), per(5, 1min)));
+  spec.limits.back().match.path = "/api/**";
+  spec.limits.back().match.except = {"/api/health", "/api/{tenant}/static/**"};
+  const auto p = compiled(spec);
+  const strings counted{"api:fw:60000000 *"};
+  struct row {
+    std::string path;
+    strings want;
+  };
+  const row rows[] = {
+      {"/api", counted},        {"/api/health/x", counted},   {"/api/a/b/static", counted},
+      {"/api/health", {}},      {"/api/./health/", {}},       {"/api/%68ealth;a=b", {}},
+      {"/api/acme/static", {}}, {"/api/acme/static/a/b", {}}, {"/other", {}},
+  };
+  for (const row& at : rows) {
+    request r{.path = at.path};
+    EXPECT_EQ(charged(*p, r), at.want) << at.path;
+  }
+  spec.limits.back().match.except = {"api"};
+  EXPECT_EQ(why_not(spec), "limit 'api': path pattern 'api': starts with a slash");
+}
+
 // The worked example of the header drafts: same state, both families.
 TEST(conclude, writes_both_header_families_on_success) {
   const auto p = compiled(three_limits());

@@ -52,8 +52,9 @@ enum class store_failure : std::uint8_t { allow, deny, local };
 
 struct match_spec {
   std::vector<std::string> methods;  // empty: every method
-  std::vector<std::string> hosts;  // empty: every host; "*.example.com" matches one or more labels
-  std::string path;                // empty: every path; "/users/{id}/export", "/api/**", "/a/*/b"
+  std::vector<std::string> hosts;   // empty: every host; "*.example.com" matches one or more labels
+  std::string path;                 // empty: every path; "/users/{id}/export", "/api/**", "/a/*/b"
+  std::vector<std::string> except;  // patterns of paths that the limit is not for all the same
 };
 
 struct cost_spec {

@@ -48,6 +48,14 @@ const field<policy::match_spec> match_table[] = {
      [](const value& v, policy::match_spec& m) {
        read_with(v, parse_path_pattern, "a path pattern", m.path);
      }},
+    {{"except", "path pattern or list", "none",
+      "Paths that the limit is not for although `path` matches them."},
+     [](const value& v, policy::match_spec& m) {
+       read_one_or_more(v, "a path pattern or a list of path patterns", [&](const value& item) {
+         std::string path;
+         if (read_with(item, parse_path_pattern, "a path pattern", path)) m.except.push_back(path);
+       });
+     }},
 };
 
 constexpr word<policy::key_kind> plan_words[] = {{"api_key", policy::key_kind::api_key},
