@@ -1,5 +1,5 @@
-// The common batch in one go: few charges, each on a counter of its own whose state is a word, and
-// each to be found in its table or with an empty slot to go to.
+// The common batch in one go: few charges, each on a counter of its own that is in its table, or
+// whose state is a word and has an empty slot to go to. No logs.
 //
 // What is not like that says so and changes nothing: the working_set then decides it. Lives on the
 // stack, allocates nothing. Not thread-safe: from decide() on the caller holds the locks of all
@@ -30,7 +30,7 @@ class packed_batch {
   // table has it in these lines. False: the batch is not one for this class.
   [[nodiscard]] bool add(const known_counter& who, std::uint64_t name, shard& in,
                          slot_table::places lines) noexcept {
-    if (batch_.charges[added_].only_check || !who.quota->packs()) return false;
+    if (batch_.charges[added_].only_check || who.quota->is_log()) return false;
     if constexpr (Most > 1) {
       for (std::size_t i = 0; i < added_; ++i) {
         if (parts_[i].name == name && parts_[i].in == &in) return false;
@@ -53,7 +53,8 @@ class packed_batch {
       part& p = parts_[i];
       p.at = p.in->table.find(p.name, p.lines);
       p.stored = p.at != nullptr;
-      if (p.stored && p.at->tag() == tag_whole) return false;
+      p.whole = p.stored && p.at->tag() == tag_whole;
+      if (!p.whole && !p.quota->packs()) return false;
       const charge& c = batch_.charges[i];
       if (c.as == role::shadow) {
         p.changed = false;
@@ -74,6 +75,10 @@ class packed_batch {
     for (std::size_t i = 0; i < size(); ++i) {
       const part& p = parts_[i];
       if (!p.changed) continue;
+      if (p.whole) {
+        *whole_of(*p.at) = {p.quota, p.next};
+        continue;
+      }
       *p.at = {(p.name << tag_bits) | p.quota->tag, p.word};
       if (!p.stored) p.in->entries.add(1);
     }
@@ -86,9 +91,11 @@ class packed_batch {
     shard* in;
     slot_table::places lines;
     slot* at;
-    std::uint64_t word;  // to be stored when `changed`
-    bool stored;         // `at` holds this counter
+    bool stored;  // `at` holds this counter,
+    bool whole;   // and its state stands outside the slot
     bool changed;
+    std::uint64_t word;  // to be stored when `changed`
+    quotas::state next;  // instead of it: `whole`
   };
 
   [[nodiscard]] std::size_t size() const noexcept { return Most == 1 ? 1 : added_; }
@@ -124,7 +131,7 @@ class packed_batch {
     return take(i, cost);
   }
 
-  // False: the state, before or after, is not a word of this quota's.
+  // False: the state has to move into the slot, or out of it.
   [[nodiscard, gnu::always_inline]] bool take(std::size_t i, std::int64_t cost) noexcept {
     part& p = parts_[i];
     verdict& answer = batch_.verdicts[i];
@@ -144,7 +151,10 @@ class packed_batch {
     const quotas::outcome out = quotas::take(q, prior, q.ticks(now_), cost);
     answer = out.result;
     p.changed = out.changed;
-    return !out.changed || p.quota->pack.pack(out.next, p.word);
+    if (!out.changed) return true;
+    const bool fits = p.quota->packs() && p.quota->pack.pack(out.next, p.word);
+    if (p.whole) p.next = out.next;
+    return fits != p.whole;  // one that has begun or ceased to fit moves
   }
 
   const batch& batch_;
