@@ -42,5 +42,25 @@ TEST(UpstreamHealth, FailuresWhileDownTellNothingNew) {
   EXPECT_EQ(health.down_until(), 1'000);
 }
 
+// A server that still hangs costs one request its deadline after a back-off, not everybody's.
+TEST(UpstreamHealth, LetsOneRequestTryAfterABackOff) {
+  upstream_health health(1);
+  EXPECT_TRUE(health.take_turn(0));
+  EXPECT_TRUE(health.take_turn(0));
+  health.failed(0);
+  EXPECT_FALSE(health.take_turn(999));
+  EXPECT_TRUE(health.take_turn(1'000));
+  EXPECT_FALSE(health.take_turn(1'000));
+  EXPECT_FALSE(health.take_turn(2'999));
+  health.failed(2'500);  // the one that tried; the back-off is 2 s by now
+  EXPECT_FALSE(health.take_turn(4'499));
+  EXPECT_TRUE(health.take_turn(4'500));
+  EXPECT_FALSE(health.take_turn(8'499));
+  EXPECT_TRUE(health.take_turn(8'500));  // nobody ever told how that one ended
+  health.succeeded();
+  EXPECT_TRUE(health.take_turn(8'501));
+  EXPECT_TRUE(health.take_turn(8'501));
+}
+
 }  // namespace
 }  // namespace penstock::gateway

@@ -22,7 +22,7 @@ upstream_target& upstream_pool::choose(const upstream_target* avoid) {
     turn_ = turn_ + 1 == targets_.size() ? 0 : turn_ + 1;
     auto& target = targets_[turn_];
     if (&target == avoid) continue;
-    if (!target.health.is_down(now)) return target;
+    if (target.health.take_turn(now)) return target;
     if (soonest == nullptr || target.health.down_until() < soonest->health.down_until()) {
       soonest = &target;
     }
