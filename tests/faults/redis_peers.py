@@ -127,3 +127,105 @@ class Redis:
             self.resume()
         self.process.close()
         self.folder.cleanup()
+
+    def flush(self):
+        self.call("FLUSHALL")
+
+
+def follows(server):
+    return server.info("master_link_status", "replication") == "up"
+
+
+class Sentinels:
+    """A master, a replica and three Sentinels that call it `main`."""
+
+    def __init__(self, *options, environment=None):
+        quick = ("--repl-diskless-sync-delay", "0", *options)
+        self.servers, self.sentinels = [], []
+        try:
+            self.servers.append(Redis(*quick, environment=environment))
+            self.servers.append(Redis(*quick, "--replicaof", f"127.0.0.1 {self.master.port}", environment=environment))
+            harness.wait_for(lambda: follows(self.servers[1]), "the replica follows")
+            config = (f"sentinel monitor main 127.0.0.1 {self.master.port} 2\n"
+                      "sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 3000\n")
+            for _ in range(3):
+                self.sentinels.append(Redis(config=config, sentinel=True))
+            harness.wait_for(lambda: all("slaves=1,sentinels=3" in s.info("master0", "sentinel") for s in self.sentinels),
+                             "Sentinels know each other")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def master(self):
+        return self.servers[0]
+
+    @property
+    def replica(self):
+        return self.servers[1]
+
+    @property
+    def url(self):
+        return "redis+sentinel://" + ",".join(f"127.0.0.1:{s.port}" for s in self.sentinels) + "/main"
+
+    def flush(self):
+        self.master.flush()
+
+    def close(self):
+        for server in self.sentinels + self.servers:
+            server.close()
+
+
+class Cluster:
+    """Three masters (0 to 2) with a replica each (3 to 5)."""
+
+    def __init__(self, *options):
+        self.servers = []
+        try:
+            self.build(options)
+        except BaseException:
+            self.close()
+            raise
+
+    def build(self, options):
+        buses = []
+        for _ in range(6):
+            buses.append(harness.free_port())
+            self.servers.append(Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port",
+                                      str(buses[-1]), "--cluster-require-full-coverage", "no",
+                                      "--repl-diskless-sync-delay", "0", *options))
+        self.ids = [s.call("CLUSTER", "MYID") for s in self.servers]
+        edges = [0, 5461, 10923, 16384]
+        for i in range(3):
+            self.servers[i].call("CLUSTER", "ADDSLOTSRANGE", edges[i], edges[i + 1] - 1)
+            self.servers[i].call("CLUSTER", "SET-CONFIG-EPOCH", i + 1)
+        for i in range(1, 6):
+            self.servers[0].call("CLUSTER", "MEET", "127.0.0.1", self.servers[i].port, buses[i])
+        harness.wait_for(lambda: all("cluster_known_nodes:6" in s.call("CLUSTER", "INFO") for s in self.servers), "nodes meet")
+        for i in range(3, 6):
+            harness.wait_for(lambda: self.replicate(i), "replicas know their masters")
+        harness.wait_for(lambda: self.whole() and all(follows(s) for s in self.servers[3:]), "the cluster is whole")
+
+    def replicate(self, i):
+        try:
+            return self.servers[i].call("CLUSTER", "REPLICATE", self.ids[i - 3]) == "OK"
+        except Refused:
+            return False
+
+    def whole(self):
+        """Every living node sees every slot served."""
+        living = [s for s in self.servers if s.process.child.poll() is None]
+        return all("cluster_state:ok" in info and "cluster_slots_ok:16384" in info
+                   for info in (s.call("CLUSTER", "INFO") for s in living))
+
+    @property
+    def url(self):
+        return "redis+cluster://" + ",".join(f"127.0.0.1:{s.port}" for s in self.servers[:2])
+
+    def flush(self):
+        for server in self.servers[:3]:
+            server.flush()
+
+    def close(self):
+        for server in self.servers:
+            server.close()
