@@ -22,13 +22,27 @@ const (
 
 var client = http.Client{Timeout: 30 * time.Second}
 
+// Seeded here because Go before 1.20 begins every program with the same numbers, which is no jitter.
+var random = rand.New(rand.NewSource(time.Now().UnixNano()))
+
+// upTo is a random wait below the shorter of both.
+func upTo(a, b time.Duration) time.Duration {
+	if b < a {
+		a = b
+	}
+	return time.Duration(random.Int63n(int64(a)))
+}
+
 // retryAfter reads a Retry-After field, which holds seconds or a date; false without a usable one.
 func retryAfter(value string) (time.Duration, bool) {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second, true
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(date)), true
+		if wait := time.Until(date); wait > 0 {
+			return wait, true
+		}
+		return 0, true
 	}
 	return 0, false
 }
@@ -36,9 +50,9 @@ func retryAfter(value string) (time.Duration, bool) {
 // waitBefore says how long to wait before attempt 1, 2, …: never less than told, never in step.
 func waitBefore(attempt int, told time.Duration, wasTold bool) time.Duration {
 	if wasTold {
-		return told + time.Duration(rand.Int63n(int64(min(time.Second, told/10+100*time.Millisecond))))
+		return told + upTo(time.Second, told/10+100*time.Millisecond)
 	}
-	return time.Duration(rand.Int63n(int64(min(limit, base<<attempt))))
+	return upTo(limit, base<<attempt)
 }
 
 // get returns the answer, whose body the caller closes, or why there is none.

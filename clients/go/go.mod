@@ -1,0 +1,3 @@
+module penstock.example/client
+
+go 1.19

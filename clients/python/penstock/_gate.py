@@ -1,0 +1,74 @@
+"""What the three middlewares share: how a request is described, and how a failure is told."""
+import logging
+import threading
+import time
+from urllib.parse import quote
+
+# Fields in which a proxy names its client. The policy believes them only from client.trusted_proxies.
+FORWARDING = ("X-Forwarded-For", "Forwarded", "X-Real-IP")
+
+
+def target(path, query):
+    """Path and query for the service, from the decoded path by which Python's applications route."""
+    return quote(path, safe="/:@!$&'()*+,;=~") + ("?" + query if query else "")
+
+
+class Gate:
+    """Options that each middleware takes beside those of Client.
+
+    fail_closed     refuse with 503 what could not be decided; by default it passes. Both are logged
+    api_key_header  as identity.api_key.header in the policy
+    headers         further fields that the policy reads, as ("Cookie", "X-Tenant")
+    api_key, user, address, cost
+                    functions of the request (of the ASGI scope, of the WSGI environ) that return the API
+                    key instead of what stands in that field, the user that the program has verified, the
+                    peer's address, and the units that the request takes; None: nothing to say
+    """
+
+    def __init__(self, fail_closed=False, api_key_header="X-API-Key", headers=(), api_key=None, user=None,
+                 address=None, cost=None, logger=None):
+        self.fail_closed, self.api_key_header = fail_closed, api_key_header
+        self.api_key, self.user, self.address, self.cost = api_key, user, address, cost
+        self.told = (*FORWARDING, *headers, *(() if api_key else (api_key_header,)))
+        self._log = logger or logging.getLogger("penstock")
+        self._lock, self._logged, self._unlogged = threading.Lock(), float("-inf"), 0
+
+    def check(self, method, path, host, peer, values, found):
+        """The question. `values(name)` lists what a field holds; `found` is what the four functions say."""
+        check = {"method": method, "path": path, "headers": {}}
+        for name in self.told:
+            held = values(name)
+            if held:
+                check["headers"][name] = held
+        if found.get("api_key"):
+            check["headers"][self.api_key_header] = found["api_key"]
+        if found.get("user") not in (None, ""):
+            check["user"] = str(found["user"])
+        if found.get("cost") is not None:
+            check["cost"] = found["cost"]
+        address = found.get("address") or peer
+        if address:
+            check["address"] = address
+        if host:
+            check["host"] = host
+        return check
+
+    def functions(self):
+        named = {"api_key": self.api_key, "user": self.user, "address": self.address, "cost": self.cost}
+        return [(name, function) for name, function in named.items() if function]
+
+    def failed(self, error):
+        """Logs at most a line a second, so that an outage under load does not fill the disk."""
+        with self._lock:
+            if time.monotonic() - self._logged < 1:
+                self._unlogged += 1
+                return
+            unlogged, self._logged, self._unlogged = self._unlogged, time.monotonic(), 0
+        self._log.warning("penstock: a request was %s undecided: %s; %d more since the last line",
+                          "refused (fail-closed)" if self.fail_closed else "passed (fail-open)", error, unlogged)
+
+
+def split(options):
+    """Options of the client, options of the gate."""
+    ours = ("url", "token", "deadline")
+    return {k: v for k, v in options.items() if k in ours}, {k: v for k, v in options.items() if k not in ours}

@@ -1,0 +1,42 @@
+"""clients/node behind Express 4 and 5 and Fastify, which scripts/node_tools takes from the npm
+registry as packages/npm/package-lock.json says."""
+import os
+import subprocess
+
+import client_cases
+import harness
+import pytest
+
+FOLDER = client_cases.CLIENTS / "node"
+MODULES = harness.ROOT / "build/npm/node_modules"
+
+
+class NodeCases(client_cases.ClientCases):
+    module = ""
+    program = ""
+
+    def command(self, port):
+        if not (MODULES / self.module / "package.json").exists():
+            message = f"{self.module} is not installed (scripts/node_tools)"
+            if os.environ.get("CI") == "true":
+                pytest.fail(message)
+            pytest.skip(message)
+        environment = {"PORT": str(port), "NODE_PATH": str(MODULES), "EXPRESS": self.module}
+        return [harness.tool("node"), self.program], environment, FOLDER / "examples"
+
+
+class TestExpress5(NodeCases):
+    module, program = "express", "express_app.js"
+
+
+class TestExpress4(NodeCases):
+    module, program = "express4", "express_app.js"
+
+
+class TestFastify(NodeCases):
+    module, program = "fastify", "fastify_app.js"
+
+
+def test_its_unit_tests():
+    done = subprocess.run([harness.tool("node"), "--test", "test/"], cwd=FOLDER, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
