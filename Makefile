@@ -3,7 +3,7 @@
 SCALE ?= 1
 STORE ?= memory
 
-.PHONY: help run build test faults bench format lint clean
+.PHONY: help run build package test faults bench format lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -13,6 +13,9 @@ run: ## build, then show a protected API: 30 requests, 20 pass, 10 are refused (
 
 build: ## build/release/penstock
 	@scripts/setup build && scripts/build release && echo "build: build/release/penstock is ready"
+
+package: ## build/penstock_*.deb, a Debian package with a service
+	@scripts/setup build package && scripts/package
 
 test: ## every test under every sanitizer (SCALE=10 for a long run)
 	@SCALE=$(SCALE) scripts/test
