@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace penstock::telemetry {
@@ -33,6 +34,18 @@ opened open_path(const std::string& path) {
   const int fresh = ::open("/proc/self/fd/1", flags);
   if (fresh >= 0) return {fresh, false};
   return {::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), true};
+}
+
+// How many octets follow the last line's end once `octets` of the pieces have followed `before`.
+std::size_t unfinished(const iovec* pieces, std::size_t octets, std::size_t before) noexcept {
+  for (; octets > 0; ++pieces) {
+    const std::string_view part(static_cast<const char*>(pieces->iov_base),
+                                std::min(pieces->iov_len, octets));
+    const auto end = part.rfind('\n');
+    before = end == std::string_view::npos ? before + part.size() : part.size() - end - 1;
+    octets -= part.size();
+  }
+  return before;
 }
 
 }  // namespace
@@ -183,7 +196,7 @@ bool access_log::write_out(iovec* pieces, int count) {
       return false;
     }
   }
-  bool begun = false;
+  std::size_t torn = 0;
   while (count > 0) {
     if (pieces->iov_len == 0) {
       ++pieces;
@@ -199,8 +212,8 @@ bool access_log::write_out(iovec* pieces, int count) {
       if ((errno == EAGAIN || errno == EWOULDBLOCK) && wait_writable()) continue;
       break;
     }
-    begun = true;
     auto left = static_cast<std::size_t>(n);
+    torn = unfinished(pieces, left, torn);
     while (count > 0 && left >= pieces->iov_len) {
       left -= pieces->iov_len;
       ++pieces;
@@ -211,8 +224,16 @@ bool access_log::write_out(iovec* pieces, int count) {
       pieces->iov_len -= left;
     }
   }
-  torn_ = count > 0 && begun;
+  torn_ = count > 0 && torn > 0 && !take_back(torn);
   return count == 0;
+}
+
+// Ends a file where its last whole line does; nothing but a file can be shortened.
+bool access_log::take_back(std::size_t octets) noexcept {
+  struct stat file {};
+  const auto size = static_cast<off_t>(octets);
+  return ::fstat(descriptor_, &file) == 0 && S_ISREG(file.st_mode) && file.st_size >= size &&
+         ::ftruncate(descriptor_, file.st_size - size) == 0;
 }
 
 // False: the process ends and there was no room for too long.

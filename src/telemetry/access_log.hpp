@@ -76,6 +76,7 @@ class access_log {
   bool drain(ring& from);
   void tell_drops();
   bool write_out(iovec* pieces, int count);
+  bool take_back(std::size_t octets) noexcept;
   bool wait_writable();
   [[nodiscard]] bool idle() const noexcept;
 

@@ -2,6 +2,7 @@
 #include "telemetry/access_log.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,6 +159,28 @@ TEST_F(AccessLog, CountsWhatTheSystemRefuses) {
   if (!log) GTEST_SKIP() << "no /dev/full here";
   (*log)->of_loop(0).put("lost\n");
   EXPECT_TRUE(eventually([&] { return (*log)->count().write_errors == 1; }));
+}
+
+// What reads the log trips over half a line: what did not fit is taken back.
+TEST_F(AccessLog, LeavesNoHalfLineWhereTheDiskIsFull) {
+  const std::string file = folder + "/log";
+  const std::string line = std::string(99, 'a') + '\n';
+  auto log = access_log::open(file, 1);
+  ASSERT_TRUE(log);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{.rlim_cur = 1'050, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  for (int i = 0; i < 50; ++i) (*log)->of_loop(0).put(line);
+  EXPECT_TRUE(eventually([&] { return (*log)->count().write_errors >= 1; }));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  (*log)->of_loop(0).put(line);
+  log->reset();
+  std::signal(SIGXFSZ, ignored);
+  const auto lines = lines_of(file);
+  EXPECT_GE(lines.size(), 11U);
+  for (const auto& one : lines) EXPECT_EQ(one, std::string(99, 'a'));
 }
 
 // A path that cannot be opened is told at the start.
