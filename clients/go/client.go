@@ -24,7 +24,7 @@ const (
 	answerMax       = 1 << 20 // octets of an answer that are read
 )
 
-// Check describes one request. Empty members are left out.
+// Check describes one request, or names a limit and a key to be charged. Empty members are left out.
 type Check struct {
 	Method  string              `json:"method,omitempty"`
 	Path    string              `json:"path,omitempty"` // with the query, as the client sent it
@@ -33,6 +33,12 @@ type Check struct {
 	User    string              `json:"user,omitempty"`    // whom the caller has verified
 	Headers map[string][]string `json:"headers,omitempty"`
 	Cost    *int64              `json:"cost,omitempty"` // nil: as the limits say
+
+	// In place of all above but Cost: what to charge. Key is as docs/openapi.yaml says, "user:42".
+	Limit string `json:"limit,omitempty"`
+	Key   string `json:"key,omitempty"`
+
+	Peek bool `json:"peek,omitempty"` // decide as usual, but take nothing
 }
 
 // Decision is what the service says about a Check.

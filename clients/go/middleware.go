@@ -30,7 +30,10 @@ type Options struct {
 	// Fields that the policy reads besides, as "Cookie" or "X-Tenant". X-Forwarded-For, Forwarded and
 	// X-Real-IP are told always; client.trusted_proxies says from whom they are believed.
 	Headers []string
-	Cost    func(*http.Request) (int64, bool) // units; nil, false: as the limits say
+	// What your program knows and the policy counts by, by the name of a field: {"X-Tenant": tenant}.
+	Fields map[string]func(*http.Request) string
+
+	Cost func(*http.Request) (int64, bool) // units; nil, false: as the limits say
 
 	Log *log.Logger // nil: the standard one
 }
@@ -42,7 +45,8 @@ var forwarding = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip"}
 type Limiter struct {
 	options Options
 	client  *client
-	told    []string
+	told    []string // as the client wrote it
+	fields  map[string]func(*http.Request) string
 
 	lock     sync.Mutex
 	logged   time.Time // when a failure was last logged …
@@ -61,11 +65,21 @@ func New(options Options) (*Limiter, error) {
 	if options.Log == nil {
 		options.Log = log.Default()
 	}
-	told := append(append([]string{}, forwarding...), options.Headers...)
-	if options.APIKey == nil {
-		told = append(told, options.APIKeyHeader)
+	fields := map[string]func(*http.Request) string{}
+	for name, field := range options.Fields {
+		fields[http.CanonicalHeaderKey(name)] = field
 	}
-	return &Limiter{options: options, client: c, told: told}, nil
+	if options.APIKey != nil {
+		fields[http.CanonicalHeaderKey(options.APIKeyHeader)] = options.APIKey
+	}
+	l := &Limiter{options: options, client: c, fields: fields}
+	for _, name := range append(append([]string{options.APIKeyHeader}, forwarding...), options.Headers...) {
+		// A field that a function speaks for is not told as the client wrote it.
+		if name = http.CanonicalHeaderKey(name); fields[name] == nil {
+			l.told = append(l.told, name)
+		}
+	}
+	return l, nil
 }
 
 // Handler runs next for requests that may pass. It has the shape that routers want of middleware.
@@ -112,9 +126,9 @@ func (l *Limiter) Describe(r *http.Request) Check {
 			check.Headers[name] = values
 		}
 	}
-	if l.options.APIKey != nil {
-		if key := l.options.APIKey(r); key != "" {
-			check.Headers[l.options.APIKeyHeader] = []string{key}
+	for name, field := range l.fields {
+		if value := field(r); value != "" {
+			check.Headers[name] = []string{value}
 		}
 	}
 	if l.options.User != nil {

@@ -66,7 +66,7 @@ func TestARequestIsDescribed(t *testing.T) {
 	})
 	zero := int64(0)
 	want := Check{Method: "POST", Path: "/a%20b?c=d", Host: "example.com", Address: "192.0.2.1", User: "alice",
-		Headers: map[string][]string{"X-API-Key": {"a", "b"}, "X-Tenant": {"t"}}, Cost: &zero}
+		Headers: map[string][]string{"X-Api-Key": {"a", "b"}, "X-Tenant": {"t"}}, Cost: &zero}
 	if !reflect.DeepEqual(*asked, want) {
 		t.Errorf("asked %+v, want %+v", *asked, want)
 	}
@@ -79,8 +79,16 @@ func TestAFunctionWinsOverTheField(t *testing.T) {
 		URL:     server.URL,
 		APIKey:  func(*http.Request) string { return "from the cookie" },
 		Address: func(*http.Request) string { return "198.51.100.1" },
-	}, func(r *http.Request) { r.Header.Set("X-API-Key", "forged") })
-	if got := asked.Headers["X-API-Key"]; asked.Address != "198.51.100.1" || !reflect.DeepEqual(got, []string{"from the cookie"}) {
+		Headers: []string{"x-tenant"},
+		Fields: map[string]func(*http.Request) string{
+			"x-tenant": func(*http.Request) string { return "7" },
+			"X-None":   func(*http.Request) string { return "" },
+		},
+	}, func(r *http.Request) {
+		r.Header = http.Header{"X-Api-Key": {"forged"}, "X-Tenant": {"forged"}, "X-None": {"forged"}}
+	})
+	want := map[string][]string{"X-Api-Key": {"from the cookie"}, "X-Tenant": {"7"}}
+	if asked.Address != "198.51.100.1" || !reflect.DeepEqual(asked.Headers, want) {
 		t.Errorf("asked %+v", *asked)
 	}
 }

@@ -32,11 +32,13 @@ class Client {
     const question = Buffer.from(JSON.stringify(check))
     return new Promise((resolve, reject) => {
       let current
+      let over = false
       const late = setTimeout(() => {
+        done(reject, new Undecided(`no answer within ${this.deadline} ms`))
         current.destroy()
-        reject(new Undecided(`no answer within ${this.deadline} ms`))
       }, this.deadline)
       const done = (settle, value) => {
+        over = true
         clearTimeout(late)
         settle(value)
       }
@@ -59,6 +61,7 @@ class Client {
           })
         })
         request.on('error', error => {
+          if (over) return
           // A kept connection that the service has closed meanwhile, as it does when it is restarted.
           if (again > 0 && request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) {
             return attempt(again - 1)

@@ -21,6 +21,8 @@ export interface Options<Request> {
   cost?: (request: Request) => number | undefined | Promise<number | undefined>
   /** Further fields that the policy reads, as `['Cookie', 'X-Tenant']`. */
   headers?: string[]
+  /** What the program knows and the policy counts by, as `{ 'X-Tenant': request => request.tenant }`. */
+  fields?: Record<string, (request: Request) => string | number | undefined | Promise<string | number | undefined>>
   /** Takes a line about a failure. Default: `console.warn`, or Fastify's log. */
   log?: (line: string) => void
 }

@@ -24,12 +24,15 @@ const CLOSED = {
 
 class Gate {
   constructor (options) {
-    const { url, token, deadline, failClosed = false, apiKeyHeader = 'X-API-Key', headers = [], log = console.warn } = options
+    const { url, token, deadline, failClosed = false, apiKeyHeader = 'X-API-Key', headers = [], fields = {}, log = console.warn } = options
     this.client = new Client({ url, token, deadline })
     this.options = options
     this.failClosed = failClosed
     this.apiKeyHeader = apiKeyHeader
-    this.told = [...FORWARDING, ...headers, ...(options.apiKey ? [] : [apiKeyHeader])]
+    this.fields = { ...fields, ...(options.apiKey && { [apiKeyHeader]: options.apiKey }) }
+    // A field that a function speaks for is not told as the client wrote it.
+    const spoken = Object.keys(this.fields).map(name => name.toLowerCase())
+    this.told = [...FORWARDING, ...headers, apiKeyHeader].filter(name => !spoken.includes(name.toLowerCase()))
     this.log = log
     this.logged = -Infinity
     this.unlogged = 0
@@ -47,16 +50,19 @@ class Gate {
   }
 
   async check (request, raw, target) {
-    const { apiKey, user, address, cost } = this.options
+    const { user, address, cost } = this.options
     const check = { method: raw.method, path: target, headers: {} }
     for (const name of this.told) {
       const values = held(raw.rawHeaders, name.toLowerCase())
       if (values.length > 0) check.headers[name] = values
     }
-    const [key, who, from, units] = await Promise.all([apiKey, user, address, cost].map(f => f?.(request)))
-    if (key) check.headers[this.apiKeyHeader] = String(key)
-    if (who !== undefined && who !== null && who !== '') check.user = String(who)
-    if (units !== undefined && units !== null) check.cost = units
+    for (const [name, field] of Object.entries(this.fields)) {
+      const value = await field(request)
+      if (said(value)) check.headers[name] = String(value)
+    }
+    const [who, from, units] = await Promise.all([user, address, cost].map(f => f?.(request)))
+    if (said(who)) check.user = String(who)
+    if (said(units)) check.cost = units
     if (from ?? raw.socket.remoteAddress) check.address = from ?? raw.socket.remoteAddress
     if (raw.headers.host) check.host = raw.headers.host
     return check
@@ -73,6 +79,10 @@ class Gate {
     this.logged = performance.now()
     this.unlogged = 0
   }
+}
+
+function said (value) {
+  return value !== undefined && value !== null && value !== ''
 }
 
 // Every value of a field, as it came: node joins or drops repeated ones.

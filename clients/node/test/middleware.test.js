@@ -70,6 +70,26 @@ test('a function wins over the field', async t => {
   assert.deepStrictEqual([asked.check.headers, asked.check.address], [{ 'X-API-Key': 'k' }, '198.51.100.1'])
 })
 
+// What the program knows is a field to the policy, and the client's own field of that name is not.
+test('fields', async t => {
+  const asked = await service(t, 200, admitted)
+  await through(t, { url: asked.url, headers: ['x-tenant'], fields: { 'X-Tenant': async () => 7, 'X-None': () => undefined } },
+    { 'X-Tenant': 'forged', 'X-None': 'forged' })
+  assert.deepStrictEqual(asked.check.headers, { 'X-Tenant': '7' })
+})
+
+// Late on a kept connection is late: the question is not repeated, and nothing is left waiting.
+test('a late answer is not asked for again', async t => {
+  let asked = 0
+  const url = await listen(t, (req, res) => ++asked === 2 || res.end(JSON.stringify(admitted)))
+  const client = new penstock.Client({ url, deadline: 1000 })
+  t.after(() => client.close())
+  await client.ask({})
+  await assert.rejects(client.ask({}), /no answer within 1000 ms/)
+  await client.ask({})
+  assert.strictEqual(asked, 3)
+})
+
 // Only a decision decides. All else passes, is logged, and says why; a redirect is not followed.
 for (const [name, status, answer, want, logged] of [
   ['admitted', 200, admitted, 204, ''],

@@ -15,7 +15,9 @@ final class Gate
     /**
      * @param bool $failClosed         refuse with 503 what could not be decided; by default it passes
      * @param string $apiKeyHeader     as identity.api_key.header in the policy
-     * @param list<string> $headers    further fields that the policy reads, as ['Cookie', 'X-Tenant']
+     * @param list<string> $headers    further fields that the policy reads, as ['Cookie', 'Accept']
+     * @param array<string, Closure> $fields what the program knows and the policy counts by:
+     *                                 ['X-Tenant' => fn (request): string|int|null]
      * @param Closure|null $apiKey     fn (request): ?string, instead of what stands in that field
      * @param Closure|null $user       fn (request): string|int|null, the user that the program has verified
      * @param Closure|null $address    fn (request): ?string, instead of the peer
@@ -27,12 +29,16 @@ final class Gate
         private readonly bool $failClosed = false,
         private readonly string $apiKeyHeader = 'X-API-Key',
         private readonly array $headers = [],
-        private readonly ?Closure $apiKey = null,
+        private array $fields = [],
+        ?Closure $apiKey = null,
         private readonly ?Closure $user = null,
         private readonly ?Closure $address = null,
         private readonly ?Closure $cost = null,
         private readonly ?Closure $log = null,
     ) {
+        if ($apiKey !== null) {
+            $this->fields[$apiKeyHeader] = $apiKey;
+        }
     }
 
     /**
@@ -70,17 +76,20 @@ final class Gate
 
     private function fields(object $request, Closure $values): object
     {
-        $told = [...self::FORWARDING, ...$this->headers, ...($this->apiKey === null ? [$this->apiKeyHeader] : [])];
+        // A field that a function speaks for is not told as the client wrote it.
+        $spoken = array_map(strtolower(...), array_keys($this->fields));
         $fields = [];
-        foreach ($told as $name) {
-            $held = array_values($values($name));
+        foreach ([...self::FORWARDING, ...$this->headers, $this->apiKeyHeader] as $name) {
+            $held = in_array(strtolower($name), $spoken, true) ? [] : array_values($values($name));
             if ($held !== []) {
                 $fields[$name] = $held;
             }
         }
-        $key = $this->apiKey === null ? null : ($this->apiKey)($request);
-        if ($key !== null && $key !== '') {
-            $fields[$this->apiKeyHeader] = $key;
+        foreach ($this->fields as $name => $field) {
+            $value = (string) $field($request);
+            if ($value !== '') {
+                $fields[$name] = $value;
+            }
         }
         return (object) $fields;
     }

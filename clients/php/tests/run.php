@@ -66,6 +66,11 @@ refuses('https', InvalidArgumentException::class, fn () => new Client('https://x
 refuses('a token of two lines', InvalidArgumentException::class, fn () => new Client(token: "a\r\nb"));
 same('the deadline', (new ReflectionProperty(Client::class, 'deadlineMs'))->getValue(new Client()), 50);
 
+// What the program knows is a field to the policy, and the client's own field of that name is not.
+$gate = new Gate(new Client(), headers: ['x-tenant'], fields: ['X-Tenant' => fn () => 7, 'X-None' => fn () => null], apiKey: fn () => 'k');
+$told = (new ReflectionMethod(Gate::class, 'fields'))->invoke($gate, new stdClass(), fn (string $n) => $n === 'Forwarded' ? ['a', 'b'] : (str_starts_with($n, 'X-F') || $n === 'X-Real-IP' ? [] : ['forged']));
+same('fields', (array) $told, ['Forwarded' => ['a', 'b'], 'X-Tenant' => '7', 'X-API-Key' => 'k']);
+
 // Nobody listens: passes or is refused as chosen, and is logged.
 foreach ([false, true] as $failClosed) {
     $lines = [];

@@ -18,30 +18,36 @@ class Gate:
 
     fail_closed     refuse with 503 what could not be decided; by default it passes. Both are logged
     api_key_header  as identity.api_key.header in the policy
-    headers         further fields that the policy reads, as ("Cookie", "X-Tenant")
+    headers         further fields that the policy reads, as ("Cookie", "Host")
+    fields          what the program knows and the policy counts by: {"X-Tenant": a function of the request}
     api_key, user, address, cost
                     functions of the request (of the ASGI scope, of the WSGI environ) that return the API
                     key instead of what stands in that field, the user that the program has verified, the
                     peer's address, and the units that the request takes; None: nothing to say
     """
 
-    def __init__(self, fail_closed=False, api_key_header="X-API-Key", headers=(), api_key=None, user=None,
-                 address=None, cost=None, logger=None):
-        self.fail_closed, self.api_key_header = fail_closed, api_key_header
-        self.api_key, self.user, self.address, self.cost = api_key, user, address, cost
-        self.told = (*FORWARDING, *headers, *(() if api_key else (api_key_header,)))
+    def __init__(self, fail_closed=False, api_key_header="X-API-Key", headers=(), fields=None, api_key=None,
+                 user=None, address=None, cost=None, logger=None):
+        self.fail_closed = fail_closed
+        self.fields = {**(fields or {}), **({api_key_header: api_key} if api_key else {})}
+        self.facts = {name: f for name, f in (("user", user), ("address", address), ("cost", cost)) if f}
+        # A field that a function speaks for is not told as the client wrote it.
+        spoken = {name.lower() for name in self.fields}
+        self.told = [name for name in (*FORWARDING, *headers, api_key_header) if name.lower() not in spoken]
         self._log = logger or logging.getLogger("penstock")
         self._lock, self._logged, self._unlogged = threading.Lock(), float("-inf"), 0
 
     def check(self, method, path, host, peer, values, found):
-        """The question. `values(name)` lists what a field holds; `found` is what the four functions say."""
+        """The question. `values(name)` lists what a field holds; `found` is what the functions say, by
+        the names of functions()."""
         check = {"method": method, "path": path, "headers": {}}
         for name in self.told:
             held = values(name)
             if held:
                 check["headers"][name] = held
-        if found.get("api_key"):
-            check["headers"][self.api_key_header] = found["api_key"]
+        for name in self.fields:
+            if found.get(name) not in (None, ""):
+                check["headers"][name] = str(found[name])
         if found.get("user") not in (None, ""):
             check["user"] = str(found["user"])
         if found.get("cost") is not None:
@@ -54,8 +60,7 @@ class Gate:
         return check
 
     def functions(self):
-        named = {"api_key": self.api_key, "user": self.user, "address": self.address, "cost": self.cost}
-        return [(name, function) for name, function in named.items() if function]
+        return [*self.fields.items(), *self.facts.items()]
 
     def failed(self, error):
         """Logs at most a line a second, so that an outage under load does not fill the disk."""

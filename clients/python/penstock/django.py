@@ -22,8 +22,9 @@ class PenstockMiddleware:
     def __init__(self, get_response):
         client, gate = split(getattr(settings, "PENSTOCK", {}))
         for name in ("api_key", "user", "address", "cost"):
-            if isinstance(gate.get(name), str):
-                gate[name] = import_string(gate[name])
+            if name in gate:
+                gate[name] = _function(gate[name])
+        gate["fields"] = {name: _function(field) for name, field in gate.get("fields", {}).items()}
         gate.setdefault("user", logged_in)
         self.get_response, self.client, self.gate = get_response, Client(**client), Gate(**gate)
 
@@ -53,6 +54,10 @@ class PenstockMiddleware:
         found = {name: function(request) for name, function in self.gate.functions()}
         return self.gate.check(request.method, target(request.path, request.META.get("QUERY_STRING")),
                                request.META.get("HTTP_HOST"), request.META.get("REMOTE_ADDR"), values, found)
+
+
+def _function(named):
+    return import_string(named) if isinstance(named, str) else named
 
 
 def logged_in(request):

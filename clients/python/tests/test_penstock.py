@@ -76,11 +76,12 @@ class Options(unittest.TestCase):
 
     # A function takes the place of the field: what a client writes into it is not told then.
     def test_a_function_wins_over_the_field(self):
-        gate = Gate(api_key=lambda request: "k")
-        check = gate.check("GET", "/", "h", "192.0.2.1", lambda name: ["forged"] if name == "X-API-Key" else [],
-                           {"api_key": "k", "cost": 0, "user": 0})
+        gate = Gate(api_key=lambda request: "k", headers=["x-tenant"], cost=lambda request: 0, user=lambda request: 0,
+                    fields={"X-Tenant": lambda request: 7, "X-None": lambda request: None})
+        found = {name: function(None) for name, function in gate.functions()}
+        check = gate.check("GET", "/", "h", "192.0.2.1", lambda name: [] if name.startswith(("X-F", "F", "X-R")) else ["forged"], found)
         self.assertEqual(check, {"method": "GET", "path": "/", "host": "h", "address": "192.0.2.1", "user": "0",
-                                 "cost": 0, "headers": {"X-API-Key": "k"}})
+                                 "cost": 0, "headers": {"X-API-Key": "k", "X-Tenant": "7"}})
 
     # An outage under load is one line a second.
     def test_failures_are_logged_sparingly(self):
