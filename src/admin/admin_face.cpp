@@ -230,7 +230,10 @@ void admin_face::changed(std::string_view action, tally counted, std::string_vie
                          const change& what, std::string_view error) {
   const instant now = loop_.now();
   audit_(audit_line({.at = now, .action = action, .peer = peer, .what = &what, .error = error}));
-  if (error.empty()) counts_.add(counted);
+  if (error.empty()) {
+    counts_.add(counted);
+    if (counted == tally::admin_ban) counts_.add(tally::bans_by_operator);
+  }
   std::string text(action);
   for (const std::string* const part : {&what.limit, &what.key, &what.quota}) {
     if (!part->empty()) text.append(" ").append(*part);

@@ -266,6 +266,7 @@ void daemon::run() {
     }
     p.policy.expire_overrides(p.clock.now());
     p.look_at_traffic();
+    p.counters->look_at_memory(p.clock.now());
   }
 
   // Last to answer, first to go: what it asks must still be there.

@@ -1,6 +1,8 @@
 #include "cli/process_metrics.hpp"
 
+#include <array>
 #include <functional>
+#include <utility>
 
 namespace penstock::cli {
 
@@ -18,7 +20,19 @@ void add_table_metrics(telemetry::metrics& metrics, const config::config& c, sto
         out.value(metric::table_evictions, table.evicted_live, "live");
         out.value(metric::table_evictions, table.evicted_expired, "full");
         out.value(metric::table_full, table.table_full);
+        if (const auto used = counters.remote_memory(); used > 0) {
+          out.value(metric::redis_memory_used, static_cast<double>(used));
+        }
       });
+  if (!counters.remote()) return;
+  using telemetry::tally;
+  using cells = store::redis::redis_cells;
+  for (const auto& [t, of] : {std::pair{tally::store_timeouts, &cells::timeouts},
+                              std::pair{tally::store_disconnects, &cells::disconnects},
+                              std::pair{tally::store_replies_unusable, &cells::unusable_answers},
+                              std::pair{tally::store_skipped_by_breaker, &cells::skipped}}) {
+    metrics.add_counter(t, [&counters, of = of] { return counters.sum(of); });
+  }
 }
 
 void add_gateway_metrics(telemetry::metrics& metrics, const gateway::gateway& gateway) {
@@ -30,7 +44,21 @@ void add_gateway_metrics(telemetry::metrics& metrics, const gateway::gateway& ga
   add(tally::gateway_closed, [](const auto& c) { return c.accepted - c.connections; });
   add(tally::malformed_requests, [](const auto& c) { return c.malformed; });
   add(tally::upstream_timed_out, [](const auto& c) { return c.upstream_timeouts; });
-  add(tally::upstream_connect_failed, [](const auto& c) { return c.upstream_errors; });
+  add(tally::upstream_connect_failed, [](const auto& c) { return c.upstream_refused; });
+  add(tally::upstream_broke_off,
+      [](const auto& c) { return c.upstream_errors - c.upstream_refused; });
+  add(tally::upstream_connections_new, [](const auto& c) { return c.upstream_new; });
+  add(tally::upstream_connections_reused, [](const auto& c) { return c.upstream_reused; });
+  constexpr std::array by_class = {tally::responses_1xx, tally::responses_2xx, tally::responses_3xx,
+                                   tally::responses_4xx, tally::responses_5xx};
+  for (std::size_t i = 0; i < by_class.size(); ++i) {
+    add(by_class[i], [i](const auto& c) { return c.responses[i]; });
+  }
+  metrics.add_source([&gateway](auto& out) {
+    for (const auto& u : gateway.upstreams()) {
+      out.value(telemetry::metric::upstream_up, u.up ? 1.0 : 0.0, u.name);
+    }
+  });
   add(tally::upstream_answered, [](const auto& c) {
     const auto lost = c.upstream_errors + c.upstream_timeouts + c.in_flight;
     return c.forwarded > lost ? c.forwarded - lost : 0;

@@ -55,6 +55,7 @@ result<std::unique_ptr<stores>> stores::open(
   s->description_ = store::redis::describe(*url);
   s->changed_ = std::move(changed);
   s->loop_down_.resize(loops.size());
+  s->first_loop_ = loops.front();
   for (std::size_t i = 0; i < loops.size(); ++i) {
     auto one = store::redis::redis_store::make(
         loops[i]->context(),
@@ -78,6 +79,22 @@ store::store& stores::of_loop(std::size_t i) noexcept {
 
 service::refusal_memory* stores::refusals_of_loop(std::size_t i) noexcept {
   return remote() ? refusals_[i].get() : nullptr;
+}
+
+std::uint64_t stores::sum(cell store::redis::redis_cells::*of) const noexcept {
+  std::uint64_t n = 0;
+  for (const auto& one : remote_) n += (one->cells().*of).get();
+  return n;
+}
+
+void stores::look_at_memory(instant now) {
+  if (!remote() || now < next_memory_look_) return;
+  next_memory_look_ = now + std::chrono::seconds(5);
+  first_loop_->post([this] {
+    // What came of the question before this one.
+    remote_memory_.store(remote_.front()->memory_used(), std::memory_order_relaxed);
+    remote_.front()->ask_memory();
+  });
 }
 
 // All loops see the same outage; one line for the first that notices and one for the last that

@@ -34,6 +34,14 @@ class stores {
   [[nodiscard]] service::refusal_memory* refusals_of_loop(std::size_t i) noexcept;
   // Whether every loop's client is served; always true for memory. Thread-safe.
   [[nodiscard]] bool up() const noexcept { return down_.load(std::memory_order_relaxed) == 0; }
+  // What the shared store counts, summed over the loops. Thread-safe; only when remote().
+  [[nodiscard]] std::uint64_t sum(cell store::redis::redis_cells::*of) const noexcept;
+  // Asks the shared store for its memory, at most every five seconds. From one thread.
+  void look_at_memory(instant now);
+  // Bytes, as the shared store's nodes last said; 0: not known. Thread-safe.
+  [[nodiscard]] std::uint64_t remote_memory() const noexcept {
+    return remote_memory_.load(std::memory_order_relaxed);
+  }
   // "memory" or the URL without its secrets.
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
@@ -46,6 +54,9 @@ class stores {
   std::vector<std::unique_ptr<service::refusal_memory>> refusals_;
   std::vector<char> loop_down_;  // each written by its loop
   std::atomic<std::size_t> down_{0};
+  net::loop* first_loop_ = nullptr;
+  instant next_memory_look_{};
+  std::atomic<std::uint64_t> remote_memory_{0};
   std::function<void(bool, const std::string&)> changed_;
   std::string description_ = "memory";
 };

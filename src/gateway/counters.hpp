@@ -2,8 +2,10 @@
 // sees each figure whole, but not all of one moment.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace penstock::gateway {
 
@@ -38,8 +40,12 @@ struct loop_counters {
   count upstream_errors;       // 502
   count upstream_timeouts;     // 504
   count retries;
-  count clients_gone;  // left before their answer was complete
-  count clients_cut;   // deadline missed: head, body, reading the answer
+  count clients_gone;              // left before their answer was complete
+  count clients_cut;               // deadline missed: head, body, reading the answer
+  count upstream_new;              // connections to upstreams that were begun, ever
+  count upstream_reused;           // times that a kept one was taken
+  count upstream_refused;          // of upstream_errors: there was no connection
+  std::array<count, 5> responses;  // by the status' first digit less one
 };
 
 // The sum over all loops.
@@ -50,6 +56,13 @@ struct gateway_counts {
                 upstream_timeouts = 0, retries = 0, clients_gone = 0, clients_cut = 0;
   std::uint64_t log_lines_dropped = 0;  // of the access log: too many, or a reader too slow
   std::uint64_t log_write_errors = 0;   // batches that the system refused
+  std::uint64_t upstream_new = 0, upstream_reused = 0, upstream_refused = 0;
+  std::array<std::uint64_t, 5> responses{};
+};
+
+struct upstream_level {
+  std::string name;  // as configured: "127.0.0.1:3000"
+  bool up = false;
 };
 
 }  // namespace penstock::gateway

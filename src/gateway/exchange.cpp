@@ -46,7 +46,7 @@ void exchange::clear() noexcept {
   asked_ = nullptr;
   status_ = 0;
   sent_octets_ = 0;
-  head_complete_ = decided_ = logged_ = false;
+  head_complete_ = decided_ = accounted_ = false;
   body_octets_ = 0;
   request_gathered_ = response_gathered_ = upstream_written_ = 0;
   attempts_ = interims_ = 0;
@@ -258,7 +258,7 @@ void exchange::client_left() {
 void exchange::abandon() {
   withdraw_decision();
   if (counted_) completed(client_gone_status);
-  if (at_ != state::reading_head && at_ != state::over) log(at_ == state::tunnel);
+  if (at_ != state::reading_head && at_ != state::over) account(at_ == state::tunnel);
   leave_upstream(false);
   at_ = state::over;
 }
@@ -266,7 +266,7 @@ void exchange::abandon() {
 void exchange::over(bool client_usable) {
   withdraw_decision();
   if (counted_) completed(client_gone_status);
-  log(client_usable || at_ == state::tunnel);
+  account(client_usable || at_ == state::tunnel);
   leave_upstream(false);
   at_ = state::over;
   auto then = client_connection::then::close;
@@ -279,7 +279,7 @@ void exchange::over(bool client_usable) {
 
 // The client has part of an answer that will never be whole: it must not take it for complete.
 void exchange::cut() {
-  log(false);
+  account(false);
   leave_upstream(false);
   at_ = state::over;
   client_->exchange_over(client_connection::then::reset);

@@ -96,6 +96,7 @@ class exchange {
   void completed(int status);
   void over(bool client_usable);
   void cut();
+  void account(bool complete);
   void log(bool complete);
 
   // exchange_request.cpp: towards the upstream
@@ -156,7 +157,7 @@ class exchange {
   body_framing client_framing_ = body_framing::none;
   bool head_complete_ = false;  // head_ may be read
   bool decided_ = false;        // context_ holds this request's decision
-  bool logged_ = false;
+  bool accounted_ = false;
   bool close_ = false;         // the client's connection ends after this
   bool request_done_ = false;  // all of the body was taken
   bool request_sent_ = false;  // and written to the upstream

@@ -1,4 +1,4 @@
-// The exchange as a line of the access log, once, when it is over.
+// The exchange in the counters and as a line of the access log, once, when it is over.
 #include "gateway/access_line.hpp"
 #include "gateway/client_connection.hpp"
 #include "gateway/exchange.hpp"
@@ -39,8 +39,14 @@ std::string_view name_of(const service::exchange_context& x) noexcept {
 
 }  // namespace
 
+void exchange::account(bool complete) {
+  if (std::exchange(accounted_, true)) return;
+  if (status_ >= 100 && status_ < 600)
+    ++owner_.counters.responses[static_cast<std::size_t>(status_ / 100 - 1)];
+  if (owner_.log.on()) log(complete);
+}
+
 void exchange::log(bool complete) {
-  if (!owner_.log.on() || std::exchange(logged_, true)) return;
   const auto& decision = context_.decision;
   const bool refused =
       decided_ && (decision.what == policy::outcome::deny ||

@@ -74,6 +74,7 @@ void exchange::send_request() {
        .untrusted_fields = owner_.decider.untrusted_fields()},
       request_text_);
   upstream_written_ = 0;
+  context_.forwarded_at = owner_.loop.now();
   upstream_->out.add(request_text_);
   upstream_->set_deadline(may_continue_ ? owner_.options.continue_timeout
                                         : owner_.options.response_timeout);
@@ -240,10 +241,15 @@ void exchange::upstream_lost(upstream_end how) {
     cut();
     return;
   }
-  if (how == upstream_end::refused) upstream_->target().health.failed(net::loop::coarse_now());
+  if (how == upstream_end::refused)
+    owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
   if (retry(how)) return;
-  if (how != upstream_end::refused) upstream_->target().health.failed(net::loop::coarse_now());
+  if (how != upstream_end::refused)
+    owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
   ++owner_.counters.upstream_errors;
+  if (how == upstream_end::refused || how == upstream_end::untrusted) {
+    ++owner_.counters.upstream_refused;
+  }
   completed(502);
   switch (how) {
     case upstream_end::refused:
@@ -259,7 +265,7 @@ void exchange::upstream_lost(upstream_end how) {
 
 void exchange::upstream_deadline() {
   if (at_ == state::connecting) {
-    upstream_->target().health.failed(net::loop::coarse_now());
+    owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
     if (retry(upstream_end::refused)) return;
     ++owner_.counters.upstream_timeouts;
     completed(504);
@@ -273,7 +279,7 @@ void exchange::upstream_deadline() {
     cut();
     return;
   }
-  upstream_->target().health.failed(net::loop::coarse_now());
+  owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
   ++owner_.counters.upstream_timeouts;
   completed(504);
   fail(504, "the upstream did not answer in time");

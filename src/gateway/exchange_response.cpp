@@ -83,7 +83,7 @@ bool exchange::take_response_head() {
       return false;
     case http1::parse_status::bad:
       ++owner_.counters.upstream_errors;
-      upstream_->target().health.failed(net::loop::coarse_now());
+      owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
       completed(502);
       fail(502, response_parser_.error().reason);
       return false;
@@ -127,7 +127,8 @@ bool exchange::take_interim() {
 void exchange::take_final_head() {
   head_taken_ = response_begun_ = true;
   may_continue_ = false;
-  upstream_->target().health.succeeded();
+  owner_.upstreams.succeeded(upstream_->target(), net::loop::coarse_now());
+  context_.upstream_answered = true;
   completed(response_.status);
   status_ = response_.status;
   // The rest of the body is still read while the answer goes out, but nothing follows it.

@@ -10,7 +10,7 @@ void exchange::begin_tunnel() {
   at_ = state::tunnel;
   response_begun_ = true;
   close_ = true;
-  upstream_->target().health.succeeded();
+  owner_.upstreams.succeeded(upstream_->target(), net::loop::coarse_now());
   completed(101);
   status_ = 101;
   upstream_->clear_deadline();

@@ -228,6 +228,20 @@ std::optional<error> gateway::reload_certificates() {
   return std::nullopt;
 }
 
+std::vector<upstream_level> gateway::upstreams() const {
+  std::vector<upstream_level> levels;
+  const upstream_pool& any = state_->workers.front()->upstreams;
+  for (std::size_t i = 0; i < any.size(); ++i) {
+    std::int64_t latest = 0;
+    for (const auto& w : state_->workers) {
+      const std::int64_t here = w->upstreams.latest(i);
+      if (std::abs(here) > std::abs(latest)) latest = here;
+    }
+    levels.push_back({.name = any.name(i), .up = latest >= 0});
+  }
+  return levels;
+}
+
 gateway_counts gateway::counts() const {
   gateway_counts sum;
   if (state_->log) {
@@ -253,6 +267,12 @@ gateway_counts gateway::counts() const {
     sum.retries += c.retries.get();
     sum.clients_gone += c.clients_gone.get();
     sum.clients_cut += c.clients_cut.get();
+    sum.upstream_new += c.upstream_new.get();
+    sum.upstream_reused += c.upstream_reused.get();
+    sum.upstream_refused += c.upstream_refused.get();
+    for (std::size_t i = 0; i < sum.responses.size(); ++i) {
+      sum.responses[i] += c.responses[i].get();
+    }
   }
   return sum;
 }

@@ -59,6 +59,8 @@ class gateway {
   [[nodiscard]] std::optional<error> reload_certificates();
 
   [[nodiscard]] gateway_counts counts() const;
+  // In the order of the options. Down: the latest request that was sent there failed.
+  [[nodiscard]] std::vector<upstream_level> upstreams() const;
 
  private:
   struct state;

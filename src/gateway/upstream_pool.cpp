@@ -9,7 +9,7 @@
 namespace penstock::gateway {
 
 upstream_pool::upstream_pool(worker& owner, std::vector<upstream_target> targets)
-    : owner_(owner), targets_(std::move(targets)) {
+    : owner_(owner), targets_(std::move(targets)), latest_(targets_.size()) {
   for (auto& target : targets_) target.kept.reserve(owner_.options.kept_upstream_max);
 }
 
@@ -35,12 +35,26 @@ upstream_connection& upstream_pool::take(exchange& user, kind want, const upstre
   if (want == kind::any && !target.kept.empty()) {
     auto& connection = *target.kept.back();
     target.kept.pop_back();
+    ++owner_.counters.upstream_reused;
     connection.reuse(user);
     return connection;
   }
+  ++owner_.counters.upstream_new;
   auto* connection = new upstream_connection(owner_, target);  // owned by the graveyard's rule
   connection->connect(user);
   return *connection;
+}
+
+void upstream_pool::succeeded(upstream_target& target, std::int64_t now) noexcept {
+  target.health.succeeded();
+  latest_[static_cast<std::size_t>(&target - targets_.data())].store(now,
+                                                                     std::memory_order_relaxed);
+}
+
+void upstream_pool::failed(upstream_target& target, std::int64_t now) noexcept {
+  target.health.failed(now);
+  latest_[static_cast<std::size_t>(&target - targets_.data())].store(-now,
+                                                                     std::memory_order_relaxed);
 }
 
 void upstream_pool::give(upstream_connection& connection) {

@@ -3,6 +3,7 @@
 // probes of our own. Not thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,8 +28,8 @@ struct upstream_target {
   std::string authority;                        // Host for requests that carry none
   std::shared_ptr<const net::tls_context> tls;  // null: plain
   std::string tls_host;                         // asked for and checked
-  upstream_health health;
-  std::vector<upstream_connection*> kept;  // the most recently used at the back
+  upstream_health health;                       // told by succeeded() and failed()
+  std::vector<upstream_connection*> kept;       // the most recently used at the back
 };
 
 class upstream_pool {
@@ -50,11 +51,23 @@ class upstream_pool {
 
   [[nodiscard]] std::size_t size() const noexcept { return targets_.size(); }
 
+  // How a request to one of the targets fared, at a coarse time.
+  void succeeded(upstream_target& target, std::int64_t now) noexcept;
+  void failed(upstream_target& target, std::int64_t now) noexcept;
+
+  // For other threads.
+  [[nodiscard]] const std::string& name(std::size_t i) const noexcept { return targets_[i].name; }
+  // When the latest request got through, or, negative, when it failed; 0: there was none.
+  [[nodiscard]] std::int64_t latest(std::size_t i) const noexcept {
+    return latest_[i].load(std::memory_order_relaxed);
+  }
+
  private:
   upstream_target& choose(const upstream_target* avoid);
 
   worker& owner_;
   std::vector<upstream_target> targets_;
+  std::vector<std::atomic<std::int64_t>> latest_;  // by target
   std::size_t turn_ = 0;
 };
 

@@ -32,6 +32,11 @@ struct exchange_context {
   void (*on_decided)(exchange_context&) = nullptr;  // called once, only after answer::pending
   void* owner = nullptr;                            // the face's own
 
+  // Set by a face that forwards, before completed(): when the request was last sent on, and whether
+  // the status is the upstream's own.
+  instant forwarded_at{};
+  bool upstream_answered = false;
+
   // Filled by the decider.
   policy::plan plan;
   policy::decision decision;

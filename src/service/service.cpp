@@ -44,7 +44,7 @@ answer service::decide(exchange_context& x, instant now) {
   x.asked_at = now;
   x.slots = in_force_->slots;
   x.verdicts.clear();
-  x.banned = false;
+  x.banned = x.upstream_answered = false;
   x.policy->make_plan(x.request, x.plan);
 
   if (options_.bans && !options_.bans->empty() && refuse_banned(x, now)) {
@@ -120,7 +120,11 @@ void service::remember_refusals(const exchange_context& x) {
 void service::on_store_done(store::batch& b) {
   auto& x = *static_cast<exchange_context::owned_batch&>(b).owner;
   x.waiting = false;
-  static_cast<service*>(x.decided_by)->conclude(x);
+  auto& by = *static_cast<service*>(x.decided_by);
+  if (!b.failed && by.options_.counts && by.options_.clock) {
+    by.options_.counts->store_duration.observe(by.options_.clock->now() - x.asked_at);
+  }
+  by.conclude(x);
   x.on_decided(x);
 }
 
@@ -146,16 +150,21 @@ void service::conclude_without_store(exchange_context& x) {
   x.local_plan.charges.clear();
   x.local_plan.limit_of.clear();
   x.verdicts.clear();
+  std::uint32_t uncounted = policy::decision::no_limit;  // the first that lets it pass unasked
   for (std::size_t i = 0; i < x.plan.charges.size(); ++i) {
     const auto& charge = x.plan.charges[i];
     const auto& limit = limits[x.plan.limit_of[i]];
-    if (charge.as == role::shadow || limit.on_store_failure == policy::store_failure::allow)
+    if (charge.as == role::shadow) continue;
+    if (limit.on_store_failure == policy::store_failure::allow) {
+      uncounted = std::min(uncounted, x.plan.limit_of[i]);
       continue;
+    }
     const counter* share = limit.on_store_failure == policy::store_failure::local && options_.local
                                ? shares_.of(*charge.what)
                                : nullptr;
     if (share == nullptr) {
       x.policy->conclude_unavailable(x.request, x.decision);
+      x.decision.reported = x.plan.limit_of[i];
       x.local_plan.charges.clear();
       report(x, x.local_plan);
       return;
@@ -177,6 +186,7 @@ void service::conclude_without_store(exchange_context& x) {
   }
   if (x.decision.what == policy::outcome::allow) {
     x.decision.what = policy::outcome::degraded_allow;
+    if (x.decision.reported == policy::decision::no_limit) x.decision.reported = uncounted;
   }
   report(x, x.local_plan);
 }
@@ -259,6 +269,9 @@ void service::cancel(exchange_context& x, instant now) {
 }
 
 void service::completed(exchange_context& x, int status, instant now) {
+  if (options_.counts && x.upstream_answered) {
+    options_.counts->upstream_duration.observe(now - x.forwarded_at);
+  }
   if (x.plan.what != policy::planned::check) return;
   x.late.clear();
   policy::failures_to_charge(x.plan, *x.policy, status, x.late);

@@ -67,7 +67,7 @@ constexpr row rows[] = {
       {"kind"},
       "Connections to upstreams that requests were sent on."}},
     {metric::responses,
-     {"penstock_responses_total", counter, {"class"}, "Responses to clients by status class."}},
+     {"penstock_responses_total", counter, {"class"}, "The gateway's responses by status class."}},
     {metric::reloads,
      {"penstock_reloads_total", counter, {"result"}, "Attempts to load a changed policy."}},
     {metric::bans, {"penstock_bans_total", counter, {"origin"}, "Keys banned."}},

@@ -1,29 +1,15 @@
-// A counter with one writer and any number of readers. A plain load and store instead of an atomic
-// addition: the writer's loop owns the cache line, so counting costs what an ordinary ++ costs.
-// Readers on other threads see a value that was true a moment ago, and never a torn one.
+// The counters of telemetry, and how they are kept apart: what two loops write is never on one
+// cache line.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
+
+#include "base/cell.hpp"
 
 namespace penstock::telemetry {
 
+using penstock::cell;
+
 inline constexpr std::size_t cache_line = 64;
-
-class cell {
- public:
-  // Only from the thread that owns the cell. Wraps at 2^64.
-  void add(std::uint64_t n = 1) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  // From any thread.
-  [[nodiscard]] std::uint64_t get() const noexcept {
-    return value_.load(std::memory_order_relaxed);
-  }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
 
 }  // namespace penstock::telemetry

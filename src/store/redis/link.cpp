@@ -151,6 +151,7 @@ void link::read_info(std::string_view text, bool memory) {
     if (!id.empty()) run_id_ = id;
     return;
   }
+  read_memory(text);
   const std::string_view policy = line_of(text, "maxmemory_policy:");
   const std::string_view most = line_of(text, "maxmemory:");
   if (!most.empty() && most != "0" && policy.starts_with("allkeys")) {
@@ -163,6 +164,12 @@ void link::read_info(std::string_view text, bool memory) {
                      "maxmemory_policy may drop counters that still count; noeviction or "
                      "volatile-ttl is what limits need");
   }
+}
+
+// An ACL may forbid INFO: then nothing is known.
+void link::read_memory(std::string_view text) {
+  const std::string_view used = line_of(text, "used_memory:");
+  std::from_chars(used.data(), used.data() + used.size(), memory_used);
 }
 
 void link::greeted() {
@@ -215,6 +222,10 @@ void link::write(call& c, clock::time_point now) {
   wire_->flush_soon();
 }
 
+void link::ask_memory() {
+  if (state_ == state::ready) command(asked::memory, {"INFO", "memory"});
+}
+
 void link::ask_topology(bool shards) {
   if (state_ != state::ready) return;
   command(shards ? asked::shards : asked::slots, {"CLUSTER", shards ? "SHARDS" : "SLOTS"});
@@ -256,6 +267,9 @@ void link::handle(const entry& e, std::span<const resp::node> answer) {
     case asked::shards:
     case asked::slots:
       owner_->topology_answered(*this, answer, e.what == asked::shards);
+      return;
+    case asked::memory:
+      read_memory(answer.front().text);
       return;
     default:
       handle_greeting(e.what, answer);

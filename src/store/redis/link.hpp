@@ -79,6 +79,7 @@ class link final : public std::enable_shared_from_this<link>, private wire::user
   // generation has changed.
   void send(call& c, clock::time_point now);
   void ask_topology(bool shards);
+  void ask_memory();
 
   // What a request saw of the node.
   void succeeded(clock::time_point now) { breaker_.succeeded(now); }
@@ -95,6 +96,7 @@ class link final : public std::enable_shared_from_this<link>, private wire::user
   [[nodiscard]] std::size_t in_flight() const noexcept { return pending_.size(); }
 
   std::uint64_t losses_of_data = 0;  // connections to a process with another run id than before
+  std::uint64_t memory_used = 0;     // bytes, as the node last said
 
  private:
   enum class state : std::uint8_t { idle, locating, connecting, greeting, ready, waiting, closed };
@@ -106,6 +108,7 @@ class link final : public std::enable_shared_from_this<link>, private wire::user
     role,
     info_server,
     info_memory,
+    memory,
     script_load,
     probe,
     shards,
@@ -130,6 +133,7 @@ class link final : public std::enable_shared_from_this<link>, private wire::user
   void handle(const entry& e, std::span<const net::resp::node> answer);
   void handle_greeting(asked what, std::span<const net::resp::node> answer);
   void read_info(std::string_view text, bool memory);
+  void read_memory(std::string_view text);
   void probe();
   void probed(std::span<const net::resp::node> answer);
   void lose(std::string_view why);

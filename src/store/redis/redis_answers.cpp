@@ -137,7 +137,7 @@ void redis_store::finish(request& r, bool failed) {
   if (waiting->on_done != nullptr) waiting->on_done(*waiting);
 }
 
-void redis_store::fail(part& p, std::uint64_t& reason) {
+void redis_store::fail(part& p, cell& reason) {
   request& r = *p.of;
   if (r.state == request_state::undoing) {  // the refusal stands
     part_done(p);

@@ -118,6 +118,18 @@ void redis_store::refresh_map() {
   });
 }
 
+void redis_store::ask_memory() {
+  for (node& n : nodes_) {
+    if (n.connection->serves()) n.connection->ask_memory();
+  }
+}
+
+std::uint64_t redis_store::memory_used() const noexcept {
+  std::uint64_t sum = 0;
+  for (const node& n : nodes_) sum += n.connection->memory_used;
+  return sum;
+}
+
 void redis_store::topology_answered(link& l, std::span<const resp::node> answer, bool shards) {
   const bool unknown = answer.front().kind == resp::type::error;
   if (shards && unknown) {  // before Redis 7
@@ -156,7 +168,7 @@ void redis_store::apply_map(const slot_map& map) {
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     const bool seed = std::find(seeds_.begin(), seeds_.end(), nodes_[i].at) != seeds_.end();
     if (has_slots[i] || seed) continue;
-    counts_.losses_of_data += nodes_[i].connection->losses_of_data;
+    counts_.losses_of_data.add(nodes_[i].connection->losses_of_data);
     nodes_[i].connection->close();
     nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(i));
     for (std::int16_t& index : node_of_slot_) {
@@ -174,9 +186,18 @@ bool redis_store::serving() const noexcept {
 }
 
 redis_counts redis_store::counts() const noexcept {
-  redis_counts all = counts_;
-  for (const node& n : nodes_) all.losses_of_data += n.connection->losses_of_data;
-  return all;
+  redis_counts sum{.calls = counts_.calls.get(),
+                   .timeouts = counts_.timeouts.get(),
+                   .disconnects = counts_.disconnects.get(),
+                   .unusable_answers = counts_.unusable_answers.get(),
+                   .skipped = counts_.skipped.get(),
+                   .undone = counts_.undone.get(),
+                   .resent_scripts = counts_.resent_scripts.get(),
+                   .redirections = counts_.redirections.get(),
+                   .map_refreshes = counts_.map_refreshes.get(),
+                   .losses_of_data = counts_.losses_of_data.get()};
+  for (const node& n : nodes_) sum.losses_of_data += n.connection->losses_of_data;
+  return sum;
 }
 
 void redis_store::tell_event(store_event::kind what, link& l, std::string_view text) {

@@ -23,6 +23,7 @@
 
 #include <penstock/result.hpp>
 
+#include "base/cell.hpp"
 #include "store/redis/link.hpp"
 #include "store/redis/redis_url.hpp"
 #include "store/redis/request.hpp"
@@ -64,6 +65,12 @@ struct redis_counts {
   std::uint64_t losses_of_data = 0;  // connections to a restarted or other process
 };
 
+// The same as they are counted: written on the store's loop, read by anyone.
+struct redis_cells {
+  cell calls, timeouts, disconnects, unusable_answers, skipped, undone, resent_scripts,
+      redirections, map_refreshes, losses_of_data;
+};
+
 class redis_store final : public store, private link_owner {
  public:
   // Errors: invalid_config (files of the URL). Begins to connect; needs no server to be there.
@@ -82,6 +89,13 @@ class redis_store final : public store, private link_owner {
   // Whether every node serves, as far as is known: false is what readiness calls degraded.
   [[nodiscard]] bool serving() const noexcept;
   [[nodiscard]] redis_counts counts() const noexcept;
+  // The same from any thread, but for losses of data on nodes that are still there.
+  [[nodiscard]] const redis_cells& cells() const noexcept { return counts_; }
+
+  // Asks every node that serves for its memory; memory_used() is the sum of what they last said,
+  // 0 before anybody did.
+  void ask_memory();
+  [[nodiscard]] std::uint64_t memory_used() const noexcept;
 
  private:
   using clock = std::chrono::steady_clock;
@@ -127,7 +141,7 @@ class redis_store final : public store, private link_owner {
   void part_done(part& p);
   void undo(request& r);
   void finish(request& r, bool failed);
-  void fail(part& p, std::uint64_t& reason);
+  void fail(part& p, cell& reason);
   void answered_error(link& l, part& p, std::string_view text);
   void resend(part& p, link& to);
   void resend_soon(part& p);
@@ -168,7 +182,7 @@ class redis_store final : public store, private link_owner {
   std::vector<charge> subset_;     // scratch
   std::vector<verdict> verdicts_;  // scratch
   instant now_{};                  // of the caller, for decide_at_callers_time
-  redis_counts counts_;
+  redis_cells counts_;
   std::uint64_t random_state_;
 };
 
