@@ -1,6 +1,8 @@
 """Alerts and the Grafana dashboard: rules that fire when they should, and queries that a real
 Prometheus runs and that name only metrics and labels which exist."""
+import contextlib
 import json
+import pathlib
 import re
 import subprocess
 import urllib.parse
@@ -72,18 +74,64 @@ def test_queries_name_what_exists(where, queries):
             assert labels <= metrics[known][1] | COMMON_LABELS, f"{where}: {title}: labels of {query}"
 
 
-# Grafana's variables filled in, each query is one that Prometheus accepts and runs.
-def test_prometheus_runs_every_query(started, tmp_path):
+POLICY = """\
+version: 1
+store: {{ url: "redis://127.0.0.1:{redis}" }}
+health: {{ listen: "127.0.0.1:0" }}
+limits:
+  - {{ name: few, match: {{ path: /few }}, key: global, rate: 1/h }}
+  - {{ name: queue, match: {{ path: /queue }}, key: global, algorithm: leaky_bucket, rate: 100/s, queue: 50 }}
+  - {{ name: trial, match: {{ path: /queue }}, key: global, rate: 1/h, mode: shadow }}
+"""
+
+
+# An empty panel is found out when it is needed: each query of the dashboard, with Grafana's variables
+# filled in, finds series in a Prometheus that scrapes a gateway with traffic; each rule runs.
+def test_every_panel_finds_something(started, serve, client, tmp_path):
     prometheus = harness.tool("prometheus")
-    (tmp_path / "prometheus.yml").write_text(f"rule_files: [{ALERTS}]\n")
-    port = harness.free_port()
+    port, redis = harness.free_port(), harness.free_port()
+    started(harness.Process([harness.tool("redis-server"), "--port", str(redis), "--save", "", "--bind", "127.0.0.1"],
+                            "redis"))
+    harness.wait_for(lambda: harness.accepts(redis), "Redis listens")
+    gateway = serve(POLICY.format(redis=redis))
+    health = gateway.wait_for_line(r"health listening on http://(\S+)").group(1)
+    (tmp_path / "prometheus.yml").write_text(
+        "global: { scrape_interval: 1s, evaluation_interval: 1s }\n"
+        f"rule_files: [{ALERTS}]\n"
+        f"scrape_configs: [{{ job_name: penstock, static_configs: [{{ targets: ['{health}'] }}] }}]\n")
     started(harness.Process([prometheus, f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data",
                              f"--web.listen-address=127.0.0.1:{port}"], "prometheus"))
-    harness.wait_for(lambda: harness.accepts(port), "Prometheus listens", 60)
     values = {"$__rate_interval": "1m", "$__range": "6h", "$instance": ".*", "$limit": ".*"}
-    for title, query in dashboard_queries() + alert_queries():
+
+    def found(title, query):
         for variable, value in values.items():
             query = query.replace(variable, value)
         url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": query})
         with urllib.request.urlopen(url, timeout=30) as answer:
-            assert json.load(answer)["status"] == "success", title
+            result = json.load(answer)
+        assert result["status"] == "success", title
+        return result["data"]["result"]
+
+    def ready():
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready", timeout=30) as answer:
+            return answer.status == 200
+        return False
+
+    harness.wait_for(ready, "Prometheus is ready", 60)
+    harness.wait_for(lambda: found("up", "penstock_ready == 1"), "the gateway was scraped", 60)
+    c = client(gateway.port)
+    limits = pathlib.Path(gateway.policy_path)
+    limits.write_text(limits.read_text().replace("100/s", "200/s"))
+
+    def nothing_found():
+        for path in ("/few", "/queue", "/queue", "/other"):
+            c.send(path=path)
+        empty[:] = [title for title, query in dashboard_queries() if not found(title, query)]
+        return bool(empty)
+
+    empty = []
+    with contextlib.suppress(AssertionError):
+        harness.wait_for(lambda: not nothing_found(), "every panel finds something", 60)
+    assert empty == []
+    for title, query in alert_queries():
+        found(title, query)
