@@ -21,10 +21,10 @@ test: ## every test under every sanitizer (SCALE=10 for a long run)
 	@SCALE=$(SCALE) scripts/test
 
 faults: ## break Redis, upstreams, clients and clocks under load; one table of what was promised and measured
-	@scripts/setup build test && scripts/build release && SCALE=$(SCALE) scripts/faults
+	@scripts/setup build test faults && scripts/build release && SCALE=$(SCALE) scripts/faults
 
 bench: ## measure against named peers, figures as ratios inside one run
-	@scripts/setup build test && scripts/bench
+	@scripts/setup build test bench && scripts/bench
 
 format: ## format the sources
 	@scripts/setup test && scripts/format

@@ -44,9 +44,6 @@ class Gateway:
         fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(") ", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
-    def alive(self):
-        return self.process.child.poll() is None
-
 
 class Nginx(harness.Process):
     """A fast API: /small, /16m, anything else from memory."""

@@ -1,7 +1,9 @@
 """Rows F23 to F25: clients that leave at any point, that read slowly, and slowhttptest's four attacks."""
+import contextlib
 import json
 import random
 import re
+import select
 import socket
 import subprocess
 import threading
@@ -50,7 +52,8 @@ def test_f23_clients_leave(started, tmp_path):
         record("F23", f"{each} clients leave {what}", "connections 0, descriptors as before", f"{gateway.connections():.0f} and {gateway.descriptors() - before:+d}", back)
     grown = (gateway.memory() - memory) / 1048576
     record("F23", "all of them", "memory within 16 MiB", f"{grown:+.1f} MiB", grown <= 16)
-    record("F23", "the next client", "200", answer_of(gateway.port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")[0][9:12].decode(), gateway.alive())
+    status = answer_of(gateway.port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")[0][9:12].decode()
+    record("F23", "the next client", "200", status, status == "200")
 
 
 # The upstream of a client that left does not work on for nobody.
@@ -90,13 +93,16 @@ def test_f24_clients_read_slowly(started, tmp_path):
         readers.append(slow)
     began, peak = time.monotonic(), before
     load = started(open_loop.OpenLoop(gateway.port)).start()
-    while gateway.connections() > 20 and time.monotonic() - began < 60:
-        for slow in readers:
+    left = set(readers)
+    while left and time.monotonic() - began < 60:
+        for slow in list(left):
             slow.settimeout(0.001)
-            try:
+            with contextlib.suppress(OSError):
                 slow.recv(1)
-            except OSError:
-                pass
+            poll = select.poll()  # what it still holds hides the end from a read
+            poll.register(slow, 0)
+            if poll.poll(0):
+                left.discard(slow)
         peak = max(peak, gateway.memory())
         time.sleep(0.8)
     took = time.monotonic() - began
@@ -144,12 +150,17 @@ def test_f25_slowhttptest(started, tmp_path, mode):
     record("F25", f"others during {what}", "p99 <= 10 ms more", f"{p99[0]:.1f} -> {p99[1]:.1f} ms", None)
     record("F25", f"slowhttptest {what}: its own verdict", "service stays available", status.group(1).strip() if status else json.dumps(text[-80:]),
            "service available: NO" not in re.sub(r" +", " ", text))
-    record("F25", f"memory after {what}", "<= 16 KiB for each", f"{(peak - memory) / attackers / 1024:.1f} KiB", (peak - memory) / attackers <= 16384 or mode in ("-X",))
+    each = (peak - memory) / attackers / 1024
+    most = 128 if mode == "-X" else 16  # answers are on their way
+    record("F25", f"memory after {what}", f"<= {most} KiB for each", f"{each:.1f} KiB", each <= most)
 
 
 # Every attacker is cut at the deadline, and not a moment later than a second after it.
-def test_f25_the_deadlines_hold(started, upstream):
-    gateway = Gateway(started, upstream.port, "head_timeout: 3s, body_timeout: 3s, idle_timeout: 3s")
+def test_f25_the_deadlines_hold(started):
+    def takes_all(connection, _):
+        while connection.recv(65536):
+            pass
+    gateway = Gateway(started, started(Raw(takes_all)).port, "head_timeout: 3s, body_timeout: 3s, idle_timeout: 3s")
     kinds = {"silent": (b"", b""), "a head in octets": (b"GET /x HTTP/1.1\r\nHost: a\r\nX: ", b"y"),
              "a body in octets": (b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n", b"z")}
     for what, (first, more) in kinds.items():
@@ -175,4 +186,5 @@ def test_f25_the_deadlines_hold(started, upstream):
             thread.start()
         for thread in threads:
             thread.join()
-        record("F25", f"200 clients, {what}, deadline 3 s", "ended between 3 and 4 s", f"{min(cut):.2f} to {max(cut):.2f} s", 2.9 <= min(cut) and max(cut) <= 5)
+        record("F25", f"200 clients, {what}, deadline 3 s", "ended between 3 and 4 s (5 s on a busy machine)", f"{min(cut):.2f} to {max(cut):.2f} s",
+               2.9 <= min(cut) and max(cut) <= 5)

@@ -1,5 +1,6 @@
 """Rows F19 to F22: upstreams that refuse, hang, break off, drip, and take no body."""
 import os
+import random
 import signal
 import socket
 import threading
@@ -172,3 +173,35 @@ def test_f22_the_upstream_takes_no_body(started):
     record("F22", "and they are answered", "504 or the end after response_timeout", sorted(set(finals)), set(finals) <= {"504", "reset", ""})
     harness.wait_for(lambda: gateway.connections() == 0, "no connection is left")
     record("F22", "after that", "no connection is left", "none", True)
+
+
+# Servers close kept connections when they like. A GET that meets such an end is sent again; a POST that
+# may have been carried out is not, and none is ever carried out twice.
+def test_an_upstream_that_closes_kept_connections(started):
+    carried_out = []
+
+    def serve(connection, _):
+        random_ = random.Random(connection.fileno())
+        while head := read_head(connection):
+            carried_out.append(head.split(b" ")[1])
+            connection.sendall(OK)
+            connection.settimeout(random_.uniform(0.0005, 0.01))
+            try:
+                if not connection.recv(1, socket.MSG_PEEK):
+                    return
+            except TimeoutError:
+                return
+            connection.settimeout(60)
+    raw = started(Raw(serve))
+    gateway = Gateway(started, raw.port)
+    client = started(harness.Client(gateway.port))
+    random_, results = random.Random(109), {"GET": [], "POST": []}
+    for number in range(1000 * harness.SCALE):
+        method = ("GET", "POST")[number % 2]
+        results[method].append(client.send(method, f"/{number}").status)
+        time.sleep(random_.uniform(0, 0.006))
+    errors = {method: sum(s != 200 for s in got) for method, got in results.items()}
+    record("B109", f"kept connections end after 0.5 to 10 ms, {len(results['GET'])} GETs between", "0 errors", errors["GET"], errors["GET"] == 0)
+    record("B109", f"{len(results['POST'])} POSTs between", "those that met an end are told 502", errors["POST"], set(results["POST"]) <= {200, 502})
+    posts = [target for target in carried_out if int(target[1:]) % 2]
+    record("B109", "POSTs carried out twice", "0", len(posts) - len(set(posts)), len(posts) == len(set(posts)))
