@@ -2,6 +2,7 @@
 asked as the page says. That it loads and has no other warnings is test_docs.py's part."""
 import json
 import re
+import subprocess
 
 import client_cases
 import harness
@@ -93,6 +94,27 @@ def test_the_policy_of_the_clients_page(tmp_path):
     (tmp_path / "policy.yaml").write_text(text)
     code, _, err = harness.run("check", str(tmp_path / "policy.yaml"))
     assert code == 0 and "warning" not in err, err
+
+
+PAGES = [*sorted(client_cases.CLIENTS.glob("**/README.md")), *sorted(GUIDES.glob("from-*.md"))]
+PARSERS = {
+    "python": lambda: ["/usr/bin/python3", "-c", "import ast, sys; ast.parse(sys.stdin.read())"],
+    "js": lambda: [harness.tool("node"), "--check", "-"],
+    "php": lambda: [harness.tool("php"), "-l"],
+    "go": lambda: [harness.tool("gofmt")],  # takes parts of a file from its standard input
+}
+
+
+# Somebody will copy it: what is shown is at least of the language.
+@pytest.mark.parametrize("language", PARSERS)
+def test_quoted_code_has_no_syntax_error(language):
+    command, wrong = PARSERS[language](), []
+    for page in PAGES:
+        for line, text in test_docs.blocks(page, language):
+            done = subprocess.run(command, input="<?php\n" * (language == "php") + text, capture_output=True, text=True, timeout=60)
+            if done.returncode != 0:
+                wrong.append(f"{test_docs.name(page)}:{line}: {done.stdout}{done.stderr}")
+    assert wrong == []
 
 
 @pytest.mark.parametrize("page", sorted(client_cases.CLIENTS.glob("**/README.md")), ids=test_docs.name)

@@ -1,4 +1,4 @@
-"""clients/node behind Express 4 and 5 and Fastify, which scripts/node_tools takes from the npm
+"""clients/node behind Express and Fastify, two versions each, which scripts/node_tools takes from the npm
 registry as packages/npm/package-lock.json says."""
 import os
 import subprocess
@@ -21,7 +21,7 @@ class NodeCases(client_cases.ClientCases):
             if os.environ.get("CI") == "true":
                 pytest.fail(message)
             pytest.skip(message)
-        environment = {"PORT": str(port), "NODE_PATH": str(MODULES), "EXPRESS": self.module}
+        environment = {"PORT": str(port), "NODE_PATH": str(MODULES), "EXPRESS": self.module, "FASTIFY": self.module}
         return [harness.tool("node"), self.program], environment, FOLDER / "examples"
 
 
@@ -33,8 +33,18 @@ class TestExpress4(NodeCases):
     module, program = "express4", "express_app.js"
 
 
-class TestFastify(NodeCases):
+class TestFastify4(NodeCases):
+    module, program = "fastify4", "fastify_app.js"
+
+
+class TestFastify5(NodeCases):
     module, program = "fastify", "fastify_app.js"
+
+    def command(self, port):
+        version = subprocess.run([harness.tool("node"), "--version"], capture_output=True, text=True).stdout
+        if int(version[1:].split(".")[0]) < 20:
+            pytest.skip(f"Fastify 5 needs Node 20, this is {version}")
+        return super().command(port)
 
 
 def test_its_unit_tests():
