@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/explain_command.hpp"
+#include "cli/import_command.hpp"
 #include "cli/serve_flags.hpp"
 
 namespace {
@@ -80,6 +81,7 @@ int main(int argc, char** argv) {
   explains->add_option("-H", explain.fields, "'Name: value', may be repeated")
       ->type_name("FIELD")
       ->allow_extra_args(false);
+  const cli::import_commands imports(app);
   auto* version = app.add_subcommand("version", "print the version");
 
   try {
@@ -92,6 +94,7 @@ int main(int argc, char** argv) {
     if (version->parsed()) return cli::version_command();
     if (check->parsed()) return cli::check_command(files);
     if (explains->parsed()) return cli::explain_command(explain);
+    if (const auto code = imports.run()) return *code;
     return cli::serve_command(serve);
   } catch (const std::exception& unexpected) {
     std::fprintf(stderr, "penstock: internal error: %s\n", unexpected.what());

@@ -16,6 +16,7 @@ struct limit_draft {
   const zone* from = nullptr;
   const limit_use* use = nullptr;
   const imported_key* key = nullptr;
+  std::string on_missing_key;      // as in imported_key
   std::vector<std::string> hosts;  // empty: every host
   path_shape where;
   std::vector<path_shape> except;

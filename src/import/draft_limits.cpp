@@ -95,6 +95,11 @@ class limit_drafter {
       leave_out(*placed.use, key.why_not);
       return;
     }
+    if (key.empty_without_name && key.per_server && !has_name(*servers_[server])) {
+      leave_out(*placed.use,
+                "the server has no name, so $server_name is empty and nginx never limits by it");
+      return;
+    }
     const auto id = placed.identity();
     for (auto& m : made_) {
       if (key.per_server || m.placed.identity() != id || !(m.placed.where == placed.where) ||
@@ -106,6 +111,9 @@ class limit_drafter {
     }
     made_.push_back({std::move(placed), {server}});
   }
+
+  // What $server_name is.
+  static bool has_name(const server& s) { return !s.names.empty() && !s.names.front().empty(); }
 
   void leave_out(const limit_use& use, const std::string& why) {
     const bool said = std::any_of(draft_.left_out.begin(), draft_.left_out.end(),
@@ -129,6 +137,8 @@ class limit_drafter {
                   .status = m.placed.status,
                   .dry_run = m.placed.dry_run,
                   .differs = m.placed.differs};
+    l.on_missing_key = has_name(*servers_[m.servers.front()]) ? l.key->on_missing_key
+                                                              : l.key->on_missing_without_name;
     for (const auto& why : l.key->differs) l.differs.push_back(why);
     if (const auto why = rate_difference(z); !why.empty()) l.differs.push_back(why);
     set_hosts(m, l);

@@ -67,10 +67,11 @@ class plain_key {
         if (!one.empty()) alternatives.push_back(std::move(one));
       }
     }
-    const bool never_empty = literal_ || counts_server_;
+    out_.empty_without_name = alternatives.empty() && !literal_;
     if (alternatives.empty()) alternatives.emplace_back("global");
-    if (!optional.empty() && always.empty()) out_.on_missing_key = never_empty ? "shared" : "skip";
-    if (uses_host_ && out_.on_missing_key.empty()) out_.on_missing_key = "shared";
+    out_.on_missing_key =
+        on_missing(!optional.empty() && always.empty(), literal_ || counts_server_);
+    out_.on_missing_without_name = on_missing(!optional.empty() && always.empty(), literal_);
     for (const auto& a : alternatives)
       out_.expression += (out_.expression.empty() ? "" : " | ") + a;
     out_.usable = true;
@@ -79,6 +80,11 @@ class plain_key {
   [[nodiscard]] const std::vector<key_part>& parts() const { return parts_; }
 
  private:
+  [[nodiscard]] std::string on_missing(bool all_optional, bool never_empty) const {
+    if (all_optional) return never_empty ? "shared" : "skip";
+    return uses_host_ ? "shared" : "";
+  }
+
   bool add(std::string text, bool optional) {
     const bool known =
         std::any_of(parts_.begin(), parts_.end(), [&](const auto& p) { return p.text == text; });
@@ -284,6 +290,7 @@ class key_importer {
     }
     out_.expression += " | " + last.expression;
     out_.on_missing_key = last.on_missing_key;
+    out_.on_missing_without_name = last.on_missing_without_name;
   }
 
   // The expression has to be one that the reader of policies takes.

@@ -17,6 +17,9 @@ struct imported_key {
   std::string expression;      // "header(X-Api-Key) | address"
   std::string on_missing_key;  // "skip", "shared"; empty: some value is always there
   bool per_server = false;     // contains $server_name: a limit of one server only
+  // In a server without a name, where $server_name is empty:
+  bool empty_without_name = false;      // the whole key is
+  std::string on_missing_without_name;  // instead of on_missing_key
 
   // Requests that nginx does not count (empty key).
   std::vector<std::string> exempt_addresses;

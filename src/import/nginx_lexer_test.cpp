@@ -30,7 +30,7 @@ std::string cut(std::string_view text) {
 }
 
 // nginx's own rules are not those of a shell: a file that it reads must not be read otherwise here.
-// Each row was checked against nginx 1.22.
+// The words were checked against nginx 1.22.1.
 TEST(NginxLexer, CutsAsNginxDoes) {
   struct row {
     const char* name;

@@ -193,6 +193,10 @@ TEST(NginxKey, TranslatesVariables) {
     EXPECT_EQ(key.expression, r.want) << r.key;
     EXPECT_EQ(key.on_missing_key, r.on_missing) << r.key;
   }
+  // A server without a name has an empty $server_name.
+  EXPECT_TRUE(import_key(none, "$server_name", false).empty_without_name);
+  EXPECT_FALSE(import_key(none, "$server_name:", false).empty_without_name);
+  EXPECT_EQ(import_key(none, "$server_name$arg_x", false).on_missing_without_name, "skip");
   for (const char* unusable :
        {"$geoip_city", "$http_a$http_b$http_c$http_d", "", "$arg_", "$request_id"})
     EXPECT_FALSE(import_key(none, unusable, false).usable) << unusable;

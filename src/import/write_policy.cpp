@@ -195,7 +195,7 @@ class writer {
     line("  - name: " + quoted(l.name));
     if (const auto match = match_of(l); !match.empty()) line("    match: { " + match + " }");
     line("    key: " + l.key->expression);
-    if (!l.key->on_missing_key.empty()) line("    on_missing_key: " + l.key->on_missing_key);
+    if (!l.on_missing_key.empty()) line("    on_missing_key: " + l.on_missing_key);
     write_quota(quota_of(*l.from, *l.use), l);
     if (l.dry_run) line("    mode: shadow  # limit_req_dry_run");
     if (!one_status()) line("    response: { status: " + std::to_string(l.status) + " }");
