@@ -147,8 +147,13 @@ void link::handle_greeting(asked what, std::span<const resp::node> answer) {
 void link::read_info(std::string_view text, bool memory) {
   if (!memory) {
     const std::string_view id = line_of(text, "run_id:");
-    if (!run_id_.empty() && !id.empty() && run_id_ != id) ++losses_of_data;
+    const bool another = !run_id_.empty() && !id.empty() && run_id_ != id;
     if (!id.empty()) run_id_ = id;
+    if (another) {
+      ++losses_of_data;
+      owner_->remarked(*this,
+                       "restarted, or another server than before: what was counted may be lost");
+    }
     return;
   }
   read_memory(text);
