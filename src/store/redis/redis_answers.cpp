@@ -45,8 +45,9 @@ bool redis_store::read_verdicts(part& p, std::span<const resp::node> answer) {
   for (std::size_t i = 1; i < numbers; ++i) {
     if (answer[i].kind != resp::type::integer) return false;
   }
-  p.images.resize(images ? p.charges.size() : 0);
-  for (std::size_t i = 0; i < p.images.size(); ++i) {
+  // Never made shorter: the strings keep their memory from use to use.
+  if (images && p.images.size() < p.charges.size()) p.images.resize(p.charges.size());
+  for (std::size_t i = 0; images && i < p.charges.size(); ++i) {
     p.images[i].before = answer[numbers + 2 * i].text;
     p.images[i].after = answer[numbers + 2 * i + 1].text;
     if (p.images[i].before.size() > image_max || p.images[i].after.size() > image_max) return false;

@@ -22,7 +22,7 @@ struct part : call {
   request* of = nullptr;
   int slot = 0;
   std::vector<std::uint16_t> charges;  // indexes into the batch
-  std::vector<image> images;           // of several slots: what undoing needs, per charge
+  std::vector<image> images;  // of several slots: what undoing needs, at least one per charge
   std::uint8_t resent = 0;
   bool open = false;      // an answer is awaited
   bool admitted = false;  // every enforcing charge of it was
