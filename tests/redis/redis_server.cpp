@@ -18,8 +18,17 @@
 
 namespace penstock::redis_test {
 
+namespace {
+
+std::string program() {
+  const char* other = std::getenv("PENSTOCK_REDIS_SERVER");
+  return other != nullptr && *other != '\0' ? other : "redis-server";
+}
+
+}  // namespace
+
 bool have_redis_server() {
-  return std::system("command -v redis-server >/dev/null 2>&1") == 0;
+  return std::system(("command -v '" + program() + "' >/dev/null 2>&1").c_str()) == 0;
 }
 
 int free_port() {
@@ -52,7 +61,7 @@ redis_server::~redis_server() {
 }
 
 void redis_server::start() {
-  std::vector<std::string> words{"redis-server"};
+  std::vector<std::string> words{program()};
   if (sentinel_) words.insert(words.end(), {folder_ + "/sentinel.conf", "--sentinel"});
   words.insert(words.end(),
                {"--port", std::to_string(port_), "--unixsocket", socket_path_, "--dir", folder_,
@@ -79,7 +88,7 @@ void redis_server::start() {
     }
     ::usleep(10'000);
   }
-  throw std::runtime_error("redis-server did not start: " + log());
+  throw std::runtime_error(program() + " did not start: " + log());
 }
 
 void redis_server::stop() {

@@ -1,5 +1,6 @@
 // A private redis-server for one test: its own folder, a unix socket and, where asked, a free port
-// on loopback. Ends exactly the process it started. Not thread-safe.
+// on loopback. Ends exactly the process it started. PENSTOCK_REDIS_SERVER names another program
+// than redis-server, for example valkey-server. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace penstock::redis_test {
 
-// False when redis-server is not installed; then a test skips, and fails where CI=true.
+// False when it is not installed; then a test skips, and fails where CI=true.
 [[nodiscard]] bool have_redis_server();
 
 // A port that was free on 127.0.0.1 a moment ago.
