@@ -52,6 +52,7 @@ struct exchange_context {
   owned_batch batch;
   decider* decided_by = nullptr;
   std::span<const std::uint32_t> slots;  // the limits' places in the metrics; the policy's lifetime
+  std::uint32_t unasked = policy::decision::no_limit;  // the limit that stands for a store failure
   instant asked_at{};
   bool waiting = false;  // for the store
   bool banned = false;

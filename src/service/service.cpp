@@ -45,6 +45,7 @@ answer service::decide(exchange_context& x, instant now) {
   x.slots = in_force_->slots;
   x.verdicts.clear();
   x.banned = x.upstream_answered = false;
+  x.unasked = policy::decision::no_limit;
   x.policy->make_plan(x.request, x.plan);
 
   if (options_.bans && !options_.bans->empty() && refuse_banned(x, now)) {
@@ -150,13 +151,12 @@ void service::conclude_without_store(exchange_context& x) {
   x.local_plan.charges.clear();
   x.local_plan.limit_of.clear();
   x.verdicts.clear();
-  std::uint32_t uncounted = policy::decision::no_limit;  // the first that lets it pass unasked
   for (std::size_t i = 0; i < x.plan.charges.size(); ++i) {
     const auto& charge = x.plan.charges[i];
     const auto& limit = limits[x.plan.limit_of[i]];
     if (charge.as == role::shadow) continue;
     if (limit.on_store_failure == policy::store_failure::allow) {
-      uncounted = std::min(uncounted, x.plan.limit_of[i]);
+      x.unasked = std::min(x.unasked, x.plan.limit_of[i]);
       continue;
     }
     const counter* share = limit.on_store_failure == policy::store_failure::local && options_.local
@@ -164,7 +164,7 @@ void service::conclude_without_store(exchange_context& x) {
                                : nullptr;
     if (share == nullptr) {
       x.policy->conclude_unavailable(x.request, x.decision);
-      x.decision.reported = x.plan.limit_of[i];
+      x.unasked = x.plan.limit_of[i];
       x.local_plan.charges.clear();
       report(x, x.local_plan);
       return;
@@ -186,7 +186,6 @@ void service::conclude_without_store(exchange_context& x) {
   }
   if (x.decision.what == policy::outcome::allow) {
     x.decision.what = policy::outcome::degraded_allow;
-    if (x.decision.reported == policy::decision::no_limit) x.decision.reported = uncounted;
   }
   report(x, x.local_plan);
 }
@@ -282,6 +281,8 @@ void service::report(const exchange_context& x, const policy::plan& plan) {
   if (options_.counts == nullptr || x.why == store::intent::peek) return;
   auto& counts = *options_.counts;
   const auto& d = x.decision;
+  // Clients are told of no limit when nobody could be asked; whoever runs the service is.
+  const std::uint32_t reported = d.reported == policy::decision::no_limit ? x.unasked : d.reported;
   const auto slot_of = [&](std::uint32_t limit) {
     return limit < x.slots.size() ? x.slots[limit] : telemetry::no_slot;
   };
@@ -301,9 +302,9 @@ void service::report(const exchange_context& x, const policy::plan& plan) {
       break;
   }
   if (x.banned) {
-    counts.refused_by_ban(slot_of(d.reported));
+    counts.refused_by_ban(slot_of(reported));
   } else {
-    counts.decided(slot_of(d.reported), static_cast<telemetry::outcome>(d.what));
+    counts.decided(slot_of(reported), static_cast<telemetry::outcome>(d.what));
   }
 
   const bool refused = d.what == policy::outcome::deny || d.what == policy::outcome::degraded_deny;
@@ -328,7 +329,7 @@ void service::report(const exchange_context& x, const policy::plan& plan) {
   client_.clear();
   x.plan.client.append_to(client_);
   telemetry::refusal_view why{.at = x.asked_at,
-                              .limit = slot_of(d.reported),
+                              .limit = slot_of(reported),
                               .client = client_,
                               .method = x.request.method,
                               .path = x.plan.path,
