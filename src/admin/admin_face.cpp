@@ -8,6 +8,7 @@
 #include "admin/health.hpp"
 #include "admin/query.hpp"
 #include "admin/reports.hpp"
+#include "config/suggest.hpp"
 #include "policy/address.hpp"
 
 namespace penstock::admin {
@@ -246,6 +247,28 @@ void admin_face::changed(std::string_view action, tally counted, std::string_vie
                         .text = std::move(text)});
 }
 
+std::string admin_face::unknown_limit(const std::string& name) {
+  if (name.empty()) return {};
+  const auto limits = does_.limits();
+  std::vector<std::string_view> names;
+  for (const limit_info& l : limits) names.emplace_back(l.name);
+  if (std::ranges::find(names, name) != names.end()) return {};
+  std::string sentence = "there is no limit named \"" + name + "\"";
+  if (const auto near = config::nearest(name, names); !near.empty()) {
+    sentence.append("; did you mean \"").append(near).append("\"?");
+  }
+  return sentence;
+}
+
+bool admin_face::refuse_unknown_limit(net::http_exchange& x, std::string_view action, tally counted,
+                                      const change& what) {
+  const std::string sentence = unknown_limit(what.limit);
+  if (sentence.empty()) return false;
+  changed(action, counted, text_of(x.peer()), what, sentence);
+  refuse(x, 404, sentence);
+  return true;
+}
+
 // --- reading
 
 void admin_face::get_status(net::http_exchange& x) {
@@ -281,7 +304,20 @@ void admin_face::get_offenders(net::http_exchange& x) {
 void admin_face::get_refusals(net::http_exchange& x) {
   const auto n = number_of(x.head().query, "n", 50, 1000);
   if (!n) return refuse(x, 400, "n is a number from 1 to 1000");
-  answer(x, refusals_json(counts_.refusals(*n), counts_.limits()));
+  const auto asked = [&](std::string_view name) {
+    return query_value(x.head().query, name).value_or("");
+  };
+  const std::string limit = asked("limit"), key = asked("key"), client = asked("client");
+  if (const auto sentence = unknown_limit(limit); !sentence.empty()) {
+    return refuse(x, 404, sentence);
+  }
+  auto found = counts_.refusals(SIZE_MAX);
+  std::erase_if(found, [&](const telemetry::refusal& r) {
+    return (!limit.empty() && counts_.limits().label(r.limit).name != limit) ||
+           (!key.empty() && r.key != key) || (!client.empty() && r.client != client);
+  });
+  found.resize(std::min(found.size(), *n));
+  answer(x, refusals_json(found, counts_.limits()));
 }
 
 void admin_face::get_events(net::http_exchange& x) {
@@ -306,6 +342,9 @@ void admin_face::get_inspect(net::http_exchange& x) {
   if (what.key.empty()) {
     return refuse(x, 400, "name a key, as offenders show it: ?key=address:203.0.113.9");
   }
+  if (const auto sentence = unknown_limit(what.limit); !sentence.empty()) {
+    return refuse(x, 404, sentence);
+  }
   does_.inspect(what, answer_with<std::vector<key_state>>(x, keys_json));
 }
 
@@ -315,6 +354,7 @@ void admin_face::post_reset(net::http_exchange& x) {
   constexpr std::string_view required[] = {"key"}, optional[] = {"limit"};
   const auto c = read_change(x.body(), required, optional);
   if (!c) return refuse(x, 400, c.error().message);
+  if (refuse_unknown_limit(x, "reset", tally::admin_reset, *c)) return;
   does_.reset({c->limit, c->key},
               change_with<std::size_t>(x, "reset", tally::admin_reset, *c,
                                        [](std::size_t n) { return number_json("reset", n); }));
@@ -324,6 +364,7 @@ void admin_face::post_ban(net::http_exchange& x) {
   constexpr std::string_view required[] = {"key", "for"}, optional[] = {"limit", "reason"};
   const auto c = read_change(x.body(), required, optional);
   if (!c) return refuse(x, 400, c.error().message);
+  if (refuse_unknown_limit(x, "ban", tally::admin_ban, *c)) return;
   does_.ban({c->limit, c->key}, *c->lasts, c->reason,
             change_with<ban_info>(x, "ban", tally::admin_ban, *c, ban_json));
 }
@@ -332,6 +373,7 @@ void admin_face::post_unban(net::http_exchange& x) {
   constexpr std::string_view required[] = {"key"}, optional[] = {"limit"};
   const auto c = read_change(x.body(), required, optional);
   if (!c) return refuse(x, 400, c.error().message);
+  if (refuse_unknown_limit(x, "unban", tally::admin_unban, *c)) return;
   does_.unban({c->limit, c->key},
               change_with<std::size_t>(x, "unban", tally::admin_unban, *c,
                                        [](std::size_t n) { return number_json("unbanned", n); }));
@@ -341,6 +383,7 @@ void admin_face::post_override(net::http_exchange& x) {
   constexpr std::string_view required[] = {"limit", "quota", "for"};
   const auto c = read_change(x.body(), required, {});
   if (!c) return refuse(x, 400, c.error().message);
+  if (refuse_unknown_limit(x, "override", tally::admin_override, *c)) return;
   does_.override_limit(
       c->limit, c->quota, *c->lasts,
       change_with<override_info>(x, "override", tally::admin_override, *c, override_json));
@@ -350,6 +393,7 @@ void admin_face::post_lift_override(net::http_exchange& x) {
   constexpr std::string_view required[] = {"limit"};
   const auto c = read_change(x.body(), required, {});
   if (!c) return refuse(x, 400, c.error().message);
+  if (refuse_unknown_limit(x, "lift-override", tally::admin_override, *c)) return;
   does_.lift_override(
       c->limit, change_with<std::size_t>(x, "lift-override", tally::admin_override, *c,
                                          [](std::size_t n) { return number_json("lifted", n); }));

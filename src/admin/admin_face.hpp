@@ -55,6 +55,12 @@ class admin_face final : public net::http_handler {
   void changed(std::string_view action, telemetry::tally counted, std::string_view peer,
                const change& what, std::string_view error);
 
+  // Why there is no such limit; empty when there is one, or none was named.
+  [[nodiscard]] std::string unknown_limit(const std::string& name);
+  // Answers 404 and returns true when the change names a limit that does not exist.
+  bool refuse_unknown_limit(net::http_exchange& x, std::string_view action,
+                            telemetry::tally counted, const change& what);
+
   void get_status(net::http_exchange& x);
   void get_limits(net::http_exchange& x);
   void get_offenders(net::http_exchange& x);

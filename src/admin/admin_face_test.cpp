@@ -75,7 +75,10 @@ struct AdminFace : ::testing::Test {
   std::vector<std::string> audit;
   std::optional<admin_face> face;
 
-  void SetUp() override { make({}); }
+  void SetUp() override {
+    does.now_limits = {{.name = "a", .overridden = {}}, {.name = "login", .overridden = {}}};
+    make({});
+  }
 };
 
 // Every path of the API answers, takes its own method only, and is JSON that nobody caches.
@@ -120,13 +123,12 @@ TEST_F(AdminFace, ChangesAreWrittenDown) {
       ask("POST", "/api/v1/ban", R"({"limit":"login","key":"user:1","for":"1min","reason":"r"})")
           ->status,
       200);
-  const auto failed = ask("POST", "/api/v1/reset", R"({"limit":"none","key":"user:1"})");
+  const auto failed = ask("POST", "/api/v1/reset", R"({"limit":"a","key":"none"})");
   EXPECT_EQ(failed->status, 400);
-  EXPECT_EQ(failed->json().at("error").as_string(), "there is no limit \"none\"");
+  EXPECT_EQ(failed->json().at("error").as_string(), "no limit counts by a key like \"none\"");
   EXPECT_EQ(ask("POST", "/api/v1/reset", R"({"key":)")->status, 400);
 
-  EXPECT_EQ(does.asked,
-            (std::vector<std::string>{"ban login user:1 60000000", "reset none user:1"}));
+  EXPECT_EQ(does.asked, (std::vector<std::string>{"ban login user:1 60000000", "reset a none"}));
   ASSERT_EQ(audit.size(), 2U);
   const auto first = boost::json::parse(audit[0]).as_object();
   EXPECT_EQ(first.at("audit").as_string(), "ban");
@@ -137,6 +139,55 @@ TEST_F(AdminFace, ChangesAreWrittenDown) {
   EXPECT_EQ(counts.sum().of(telemetry::tally::admin_ban), 1U);
   EXPECT_EQ(counts.sum().of(telemetry::tally::admin_reset), 0U);
   EXPECT_EQ(counts.events().latest().size(), 2U);
+}
+
+// A misspelt name is told apart from a request that is wrong, and a change of it is written down.
+TEST_F(AdminFace, UnknownLimitsAre404WithTheNearestName) {
+  const struct {
+    const char* method;
+    const char* target;
+    const char* body;
+  } rows[] = {
+      {"GET", "/api/v1/inspect?key=user:1&limit=logim", ""},
+      {"GET", "/api/v1/refusals?limit=logim", ""},
+      {"POST", "/api/v1/reset", R"({"key":"user:1","limit":"logim"})"},
+      {"POST", "/api/v1/ban", R"({"key":"user:1","limit":"logim","for":"1h"})"},
+      {"POST", "/api/v1/unban", R"({"key":"user:1","limit":"logim"})"},
+      {"POST", "/api/v1/override", R"({"limit":"logim","quota":"1/s","for":"1h"})"},
+      {"POST", "/api/v1/lift-override", R"({"limit":"logim"})"},
+  };
+  for (const auto& r : rows) {
+    const auto x = ask(r.method, r.target, r.body);
+    EXPECT_EQ(x->status, 404) << r.target;
+    EXPECT_EQ(x->json().at("error").as_string(),
+              "there is no limit named \"logim\"; did you mean \"login\"?")
+        << r.target;
+  }
+  EXPECT_TRUE(does.asked.empty());
+  EXPECT_EQ(audit.size(), 5U);
+}
+
+// The refusals of one customer are found by limit, key and client, whatever others do.
+TEST_F(AdminFace, RefusalsAreFiltered) {
+  const std::vector<telemetry::limit_label> labels = {{"a", "user", "*"}, {"login", "user", "*"}};
+  const auto slots = counts.limits().assign(labels);
+  auto& l = counts.add_loop();
+  const auto refuse = [&](int limit, const char* key, const char* from) {
+    l.refusals.add({.at = on.now(), .limit = slots[limit], .key = key, .client = from});
+  };
+  refuse(0, "user:1", "192.0.2.1");
+  refuse(1, "user:1", "192.0.2.1");
+  refuse(1, "user:2", "192.0.2.1");
+  refuse(1, "user:2", "192.0.2.2");
+  const auto count = [&](const std::string& query) {
+    return ask("GET", "/api/v1/refusals?" + query)->json().at("refusals").as_array().size();
+  };
+  EXPECT_EQ(count(""), 4U);
+  EXPECT_EQ(count("n=2"), 2U);
+  EXPECT_EQ(count("limit=a"), 1U);
+  EXPECT_EQ(count("key=user:2"), 2U);
+  EXPECT_EQ(count("client=192.0.2.1"), 3U);
+  EXPECT_EQ(count("client=192.0.2.1&limit=login&key=user:2&n=9"), 1U);
 }
 
 // Access is decided before anything else is looked at; health probes and the page need no token.

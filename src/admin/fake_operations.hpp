@@ -38,8 +38,8 @@ class fake_operations final : public operations {
   }
   void reset(const key_reference& what, done<std::size_t> then) override {
     asked.push_back("reset " + what.limit + " " + what.key);
-    if (what.limit == "none") {
-      then(error{errc::invalid_argument, "there is no limit \"none\""});
+    if (what.key == "none") {
+      then(error{errc::invalid_argument, "no limit counts by a key like \"none\""});
     } else {
       then(std::size_t{1});
     }

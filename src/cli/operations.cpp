@@ -1,6 +1,7 @@
 #include "cli/operations.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "cli/key_forms.hpp"
@@ -36,6 +37,8 @@ std::string quota_text(const policy::rate_spec& rate) {
   return text;
 }
 
+}  // namespace
+
 // The question what several counters of one key hold; lives until the store has answered.
 struct key_question : store::batch {
   std::shared_ptr<const policy::compiled_policy> policy;  // keeps the counters
@@ -50,8 +53,6 @@ struct key_question : store::batch {
     mine->then(*mine);
   }
 };
-
-}  // namespace
 
 template <class T>
 void process_operations::answer(admin::done<T> then, result<T> value) {
@@ -149,26 +150,49 @@ std::vector<admin::override_info> process_operations::overrides() {
   return all;
 }
 
+std::unique_ptr<key_question> process_operations::question(const policy_snapshot& now,
+                                                           const std::vector<std::uint32_t>& limits,
+                                                           const std::string& key) const {
+  auto q = std::make_unique<key_question>();
+  q->policy = now.policy;
+  q->key = key;
+  for (const auto limit : limits) {
+    for (const counter* one : now.policy->counters_of(limit, q->key)) {
+      q->of.push_back({.what = one, .key = q->key});
+      q->limits.push_back(limit);
+    }
+  }
+  q->found.resize(q->of.size());
+  q->why = store::intent::peek;
+  q->on_done = &key_question::finished;
+  return q;
+}
+
+void process_operations::put(std::unique_ptr<key_question> asked, bool forget) {
+  on_.serving.post(
+      [this, forget, waiting = std::make_shared<std::unique_ptr<key_question>>(std::move(asked))] {
+        auto* q = waiting->release();
+        if (forget) {
+          for (const charge& one : q->of) on_.counters.reset(*one.what, one.key);
+        }
+        // One question holds so many; who asks about more names the limit.
+        const auto n = std::min(q->of.size(), store::max_charges);
+        q->charges = std::span(q->of).first(n);
+        q->verdicts = std::span(q->found).first(n);
+        if (q->of.empty() || on_.counters.check(*q, on_.clock.now()) == store::progress::done) {
+          key_question::finished(*q);
+        }
+      });
+}
+
 void process_operations::inspect(const admin::key_reference& what,
                                  admin::done<std::vector<admin::key_state>> then) {
   const auto now = on_.policy.snapshot();
-  auto limits = meant(now, what);
+  const auto limits = meant(now, what);
   if (!limits) return then(limits.error());
 
-  auto question = std::make_unique<key_question>();
-  question->policy = now.policy;
-  question->key = what.key;
-  for (const auto limit : *limits) {
-    for (const counter* one : now.policy->counters_of(limit, question->key)) {
-      if (question->of.size() == store::max_charges) break;
-      question->of.push_back({.what = one, .key = question->key});
-      question->limits.push_back(limit);
-    }
-  }
-  question->found.resize(question->of.size());
-  question->why = store::intent::peek;
-  question->on_done = &key_question::finished;
-  question->then = [this, then = std::move(then)](key_question& q) {
+  auto asked = question(now, *limits, what.key);
+  asked->then = [this, then = std::move(then)](key_question& q) {
     if (q.failed) {
       return answer<std::vector<admin::key_state>>(
           then, error{errc::store_unavailable, "the store does not answer"});
@@ -176,7 +200,7 @@ void process_operations::inspect(const admin::key_reference& what,
     std::vector<admin::key_state> states;
     const auto infos = q.policy->limits();
     const instant at = on_.clock.now();
-    for (std::size_t i = 0; i < q.of.size(); ++i) {
+    for (std::size_t i = 0; i < q.charges.size(); ++i) {
       admin::key_state s;
       s.limit = infos[q.limits[i]].name;
       s.key = q.key;
@@ -194,32 +218,23 @@ void process_operations::inspect(const admin::key_reference& what,
     }
     answer<std::vector<admin::key_state>>(then, std::move(states));
   };
-  on_.serving.post(
-      [this, waiting = std::make_shared<std::unique_ptr<key_question>>(std::move(question))] {
-        auto* q = waiting->release();
-        q->charges = q->of;
-        q->verdicts = q->found;
-        if (q->of.empty() || on_.counters.check(*q, on_.clock.now()) == store::progress::done) {
-          key_question::finished(*q);
-        }
-      });
+  put(std::move(asked), false);
 }
 
+// A store does not answer a reset. The question behind it does, and tells whether it arrived.
 void process_operations::reset(const admin::key_reference& what, admin::done<std::size_t> then) {
   const auto now = on_.policy.snapshot();
-  auto limits = meant(now, what);
+  const auto limits = meant(now, what);
   if (!limits) return then(limits.error());
-  on_.serving.post(
-      [this, now, key = what.key, limits = std::move(*limits), then = std::move(then)] {
-        std::size_t n = 0;
-        for (const auto limit : limits) {
-          for (const counter* one : now.policy->counters_of(limit, key)) {
-            on_.counters.reset(*one, key);
-            ++n;
-          }
-        }
-        answer<std::size_t>(then, n);
-      });
+
+  auto asked = question(now, *limits, what.key);
+  asked->then = [this, then = std::move(then)](key_question& q) {
+    if (q.failed) {
+      return answer<std::size_t>(then, error{errc::store_unavailable, "the store does not answer"});
+    }
+    answer<std::size_t>(then, q.of.size());
+  };
+  put(std::move(asked), true);
 }
 
 void process_operations::ban(const admin::key_reference& what, duration lasts,

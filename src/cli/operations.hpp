@@ -17,6 +17,8 @@
 
 namespace penstock::cli {
 
+struct key_question;  // to the store: what counters of one key hold
+
 // What operations work on; everything outlives them.
 struct operated {
   net::loop& serving;      // loop 0
@@ -60,6 +62,11 @@ class process_operations final : public admin::operations {
   // Indices of the limits that `what` means. Errors: invalid_argument.
   result<std::vector<std::uint32_t>> meant(const policy_snapshot& now,
                                            const admin::key_reference& what) const;
+  [[nodiscard]] std::unique_ptr<key_question> question(const policy_snapshot& now,
+                                                       const std::vector<std::uint32_t>& limits,
+                                                       const std::string& key) const;
+  // Puts it to the store on the serving loop, after forgetting those counters when told so.
+  void put(std::unique_ptr<key_question> asked, bool forget);
   template <class T>
   void answer(admin::done<T> then, result<T> value);
 
