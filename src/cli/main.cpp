@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/explain_command.hpp"
 #include "cli/import_command.hpp"
+#include "cli/operator/operator_commands.hpp"
 #include "cli/serve_flags.hpp"
 
 namespace {
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
       ->type_name("FIELD")
       ->allow_extra_args(false);
   const cli::import_commands imports(app);
+  const cli::operator_commands operators(app);
   auto* version = app.add_subcommand("version", "print the version");
 
   try {
@@ -95,6 +97,7 @@ int main(int argc, char** argv) {
     if (check->parsed()) return cli::check_command(files);
     if (explains->parsed()) return cli::explain_command(explain);
     if (const auto code = imports.run()) return *code;
+    if (const auto code = operators.run()) return *code;
     return cli::serve_command(serve);
   } catch (const std::exception& unexpected) {
     std::fprintf(stderr, "penstock: internal error: %s\n", unexpected.what());
