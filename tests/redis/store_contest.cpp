@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include <boost/asio/steady_timer.hpp>
 #include <sched.h>
 
 #include "contest_plan.hpp"
@@ -79,7 +80,7 @@ class redis_contest {
         history_(plan, out, process),
         runner_(url, std::chrono::seconds{20}) {
     for (int i = 0; i < in_flight; ++i) {
-      lanes_.push_back(std::make_unique<lane>());
+      lanes_.push_back(std::make_unique<lane>(runner_.context()));
       lanes_.back()->of = this;
     }
   }
@@ -98,10 +99,13 @@ class redis_contest {
 
  private:
   struct lane {
+    explicit lane(boost::asio::io_context& context) : rest(context) {}
+
     store::batch b;  // first: the callback gets its address
     redis_contest* of = nullptr;
     contest_request request;
     std::int64_t begun = 0;
+    boost::asio::steady_timer rest;
   };
 
   static void done(store::batch& b) {
@@ -133,6 +137,14 @@ class redis_contest {
         return;
       }
       finished(l);
+      // Failed at once, since Redis is not there: the contest goes on when it is.
+      ++open_;
+      l.rest.expires_after(std::chrono::milliseconds{100});
+      l.rest.async_wait([this, &l](const boost::system::error_code&) {
+        --open_;
+        start(l);
+      });
+      return;
     }
   }
 

@@ -8,6 +8,7 @@ it lies between its process's requests before and behind it, and some place ther
 everything that came after.
 """
 import collections
+import heapq
 import random
 
 import rules
@@ -177,14 +178,21 @@ def contests(plan, charges):
     return fought
 
 
-def most_in_any_window(charges, limit, key, window_us):
-    """The most that was surely admitted within one window: begun and ended inside it. For a history
-    whose order is not known (servers were lost); never too high, whatever the order was."""
+def most_in_any_window(charges, key, limit, window_us):
+    """The most that was surely admitted within one window: begun and ended inside it, and not given
+    back. For a history whose order is lost with a server; never too high, whatever the order was."""
+    back = {(c.process, c.charged_at, c.cost) for c in charges
+            if c.kind == "refund" and (c.key, c.limit) == (key, limit)}
     taken = sorted((c.begun, c.ended, c.cost) for c in charges
-                   if c.kind == "take" and c.key == key and c.limit == limit and c.verdict.admitted)
-    most = 0
-    for begun, _, _ in taken:
-        inside = sum(cost for b, e, cost in taken if b >= begun and e <= begun + window_us * 1000)
+                   if c.kind == "take" and (c.key, c.limit) == (key, limit) and c.verdict.admitted and not c.how
+                   and (c.process, c.at, c.cost) not in back)
+    most = inside = 0
+    open_since = []  # (begun, cost) of those that a window which ends now may hold
+    for begun, ended, cost in sorted(taken, key=lambda x: x[1]):
+        heapq.heappush(open_since, (begun, cost))
+        inside += cost
+        while open_since and open_since[0][0] < ended - window_us * 1000:
+            inside -= heapq.heappop(open_since)[1]
         most = max(most, inside)
     return most
 

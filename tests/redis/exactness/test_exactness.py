@@ -8,6 +8,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -37,8 +38,8 @@ def limits(period):
     ]
 
 
-def fight(folder, plan, url, requests, seed):
-    """The history of all processes at the store of `url`."""
+def fight(folder, plan, url, requests, seed, meanwhile=lambda: None):
+    """The history of all processes at the store of `url`; `meanwhile` is called once they fight."""
     path = folder / "plan"
     path.write_text(plan.text())
     if url == "memory":
@@ -54,6 +55,7 @@ def fight(folder, plan, url, requests, seed):
         for f in fighters:
             f.stdin.write("go\n")
             f.stdin.flush()
+        meanwhile()
         assert [f.wait(600) for f in fighters] == [0] * PROCESSES
     finally:
         for f in fighters:
@@ -74,7 +76,7 @@ STORES = {"memory": lambda started: None, "standalone": lambda started: started(
 def test_every_answer_is_what_the_rules_say(tmp_path, started, kind):
     peer = STORES[kind](started)
     fought = answers = rounds = 0
-    wanted = (2500 if kind == "memory" else 1500) * harness.SCALE
+    wanted = 1500 * harness.SCALE
     while fought < wanted:
         rounds += 1
         assert rounds <= 20 * harness.SCALE, f"only {fought} contests in {rounds} rounds: too few to prove anything"
@@ -98,6 +100,26 @@ def test_every_answer_is_what_the_rules_say(tmp_path, started, kind):
         if peer:
             peer.flush()
     print(f"{kind}: {answers} answers, {fought} contests for a last unit, 0 wrong")
+
+
+# The bound that is left when the order of decisions dies with a server: replication is asynchronous,
+# so a failover may forget the newest counts, once.
+def test_a_failover_grants_at_most_one_budget_more(tmp_path, started):
+    peer = started(Sentinels())
+    logs = [(f"log{n}", "sliding_window_log", n, 2000 * MS, -1, 0, 0, 0) for n in (1, 2, 3, 5, 10, 100)]
+    plan = history.Plan(logs, 4)
+
+    def kill_master():
+        time.sleep(0.3)  # in the middle; nothing depends on where
+        peer.master.kill()
+    charges = fight(tmp_path, plan, peer.url, 3000 * harness.SCALE, SEED, kill_master)
+    failed = sum(c.kind == "failed" for c in charges)
+    assert 0 < failed < len(charges), "the failover was not in the middle"
+    worst = {}
+    for limit, (name, _, count, period, *_) in enumerate(logs):
+        worst[name] = max(history.most_in_any_window(charges, key, limit, period) for key in range(plan.keys))
+        assert worst[name] <= 2 * count, name
+    print(f"failover: {failed} of {len(charges)} not answered; most in any window {worst}")
 
 
 # A checker that finds nothing proves nothing: it accepts the right store and catches each fault that
