@@ -39,9 +39,9 @@ struct host::parts {
   bool stopped = false;
 
   // Errors: io.
-  std::optional<error> listen(std::string_view face, const net::endpoint& where,
-                              net::http_server& server) {
-    auto opened = net::open_listener(where, {});
+  std::optional<error> listen(net::listener_source* source, std::string_view face,
+                              const net::endpoint& where, net::http_server& server) {
+    auto opened = net::open_listener_from(source, face, where, {});
     if (!opened) return opened.error();
     listeners.push_back({std::string(face), opened->where.to_string()});
     server.listen(std::move(opened->sockets));
@@ -70,11 +70,13 @@ result<std::unique_ptr<host>> host::open(const host_options& options, operations
     if (!options.admin->host.empty()) who.hosts.push_back(options.admin->host);
     p.admin.emplace(p.on, does, counts, std::move(who), std::move(audit));
     p.admin_server.emplace(p.on, *p.admin, server_options());
-    if (auto failed = p.listen("admin", *options.admin, *p.admin_server)) return *failed;
+    if (auto failed = p.listen(options.listeners, "admin", *options.admin, *p.admin_server))
+      return *failed;
   }
   if (options.health) {
     p.health_server.emplace(p.on, p.health, server_options());
-    if (auto failed = p.listen("health", *options.health, *p.health_server)) return *failed;
+    if (auto failed = p.listen(options.listeners, "health", *options.health, *p.health_server))
+      return *failed;
   }
   return out;
 }
@@ -88,6 +90,14 @@ net::loop& host::loop() noexcept {
 
 void host::start() {
   parts_->thread = std::thread([p = parts_.get()] { p->on.run(); });
+}
+
+void host::hand_over() {
+  parts_->on.post([p = parts_.get()] {
+    for (auto* const server : {&p->admin_server, &p->health_server}) {
+      if (*server) (*server)->drain(net::idle_clients::answer_once_more);
+    }
+  });
 }
 
 // Also for a host that was never started: what was opened must come back before it is destroyed.

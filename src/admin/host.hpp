@@ -14,6 +14,7 @@
 #include "admin/access.hpp"
 #include "admin/operations.hpp"
 #include "net/endpoint.hpp"
+#include "net/listener_source.hpp"
 #include "net/loop.hpp"
 #include "telemetry/metrics.hpp"
 
@@ -22,7 +23,8 @@ namespace penstock::admin {
 struct host_options {
   std::optional<net::endpoint> admin;
   std::optional<net::endpoint> health;
-  access_options who;  // of the admin listener; its own host name is added
+  net::listener_source* listeners = nullptr;  // where they come from, at open(); null: the system
+  access_options who;                         // of the admin listener; its own host name is added
 };
 
 class host {
@@ -41,6 +43,8 @@ class host {
   [[nodiscard]] net::loop& loop() noexcept;
 
   void start();
+  // No new connections: another process answers them. Those that exist get one more answer.
+  void hand_over();
   // Cuts every connection and waits for the thread. Probes fail from here on, so it comes last.
   void stop();
 

@@ -6,26 +6,33 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <penstock/clock.hpp>
 
 #include "admin/host.hpp"
 #include "base/sha256.hpp"
 #include "cli/decision_settings.hpp"
+#include "cli/descriptors.hpp"
 #include "cli/file_watch.hpp"
 #include "cli/gateway_settings.hpp"
+#include "cli/inheritance.hpp"
 #include "cli/live_policy.hpp"
 #include "cli/main_tasks.hpp"
 #include "cli/operations.hpp"
 #include "cli/process_metrics.hpp"
+#include "cli/service_manager.hpp"
 #include "cli/stores.hpp"
+#include "cli/successor.hpp"
 #include "decision/server.hpp"
 #include "gateway/gateway.hpp"
 #include "net/loop.hpp"
@@ -37,11 +44,11 @@
 namespace penstock::cli {
 namespace {
 
-// SIGUSR1 announces main_tasks.
+// SIGUSR1 announces main_tasks, SIGUSR2 asks for a successor.
 sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (int one : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, one);
+  for (int one : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, one);
   return set;
 }
 
@@ -66,6 +73,10 @@ void say_listening(const admin::listener_info& l, bool gateway_tls) {
 }  // namespace
 
 constexpr duration traffic_look_interval = std::chrono::seconds{10};
+// How long a successor waits for its store before it serves without.
+constexpr duration store_wait = std::chrono::seconds{5};
+// A successor that dies while this process still drains is replaced so often.
+constexpr int replacements_max = 3;
 
 // In the order in which things need each other: what is destroyed first stands last.
 struct daemon::parts {
@@ -83,6 +94,24 @@ struct daemon::parts {
 
   void look_at_traffic();
   std::atomic<bool> draining{false};
+
+  net::listener_source listeners;
+  ready_pipe predecessor;
+  successor next;
+  bool asked_to_stop = false;  // by a signal
+  bool handed_over = false;    // to a successor: ready as a service, whatever this process does
+  int replacements_left = replacements_max;
+  int faces_draining = 0;
+  bool stop = false;
+
+  [[nodiscard]] bool ending() const noexcept { return draining || handed_over; }
+  void tell(bool good, const std::string& text);
+  void await_store();
+  void drain(net::idle_clients idle);
+  void stop_asked();
+  void hand_over_asked();
+  void start_successor();
+  void look_at_successor();
   std::deque<net::loop> loops;
   std::unique_ptr<stores> counters;
   std::deque<service::service> services;
@@ -108,6 +137,104 @@ void daemon::parts::look_at_traffic() {
   }
 }
 
+// To the log and to the events that the admin API shows.
+void daemon::parts::tell(bool good, const std::string& text) {
+  std::fprintf(stderr, "penstock: %s\n", text.c_str());
+  metrics.events().add(
+      {.at = clock.now(), .kind = telemetry::event_kind::lifecycle, .good = good, .text = text});
+}
+
+// The predecessor serves meanwhile with a store that answers; its clients should not notice that
+// this process has yet to connect.
+void daemon::parts::await_store() {
+  const instant give_up = clock.now() + store_wait;
+  const auto serves = [this](std::size_t i) {
+    std::promise<bool> answer;
+    loops[i].post([&] { answer.set_value(counters->serves(i)); });
+    return answer.get_future().get();
+  };
+  for (std::size_t i = 0; i < loops.size();) {
+    if (serves(i)) {
+      ++i;
+    } else if (clock.now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    } else {
+      return;
+    }
+  }
+}
+
+void daemon::parts::drain(net::idle_clients idle) {
+  faces_draining = (gateway ? 1 : 0) + (decision ? 1 : 0);
+  const auto drained = [this] { tasks.post([this] { stop = --faces_draining == 0; }); };
+  if (gateway) gateway->drain(idle, drained);
+  if (decision) decision->drain(idle, drained);
+}
+
+void daemon::parts::stop_asked() {
+  if (std::exchange(asked_to_stop, true)) {
+    stop = true;
+    return;
+  }
+  tell_service_manager(std::getenv("NOTIFY_SOCKET"), "STOPPING=1");
+  std::fprintf(stderr, "penstock: finishing what is in flight; once more ends at once\n");
+  // One that has not said that it serves was started to follow this process, and this one is to
+  // end.
+  if (next.at() == successor::stage::starting) next.stop();
+  if (handed_over) return;
+  // Nobody follows: who connects from now on should be told so by the system.
+  listeners.close_kept();
+  draining = true;
+  drain(net::idle_clients::close_soon);
+}
+
+void daemon::parts::hand_over_asked() {
+  if (ending() || next.at() != successor::stage::none) {
+    std::fprintf(stderr, "penstock: a restart or an end is under way; the signal is ignored\n");
+  } else if (getpid() == 1) {
+    tell(false,
+         "this is process 1, whose end is the end of its container; start another container");
+  } else {
+    start_successor();
+  }
+}
+
+void daemon::parts::start_successor() {
+  if (const auto failed = next.start(listeners.kept())) {
+    tell(false, "no successor could be started; this process goes on: " + failed->message);
+    return;
+  }
+  std::fprintf(stderr, "penstock: process %d was started to take over from %d\n", next.pid(),
+               getpid());
+}
+
+void daemon::parts::look_at_successor() {
+  const int pid = next.pid();
+  const std::string who = "process " + std::to_string(pid);
+  switch (next.look()) {
+    case successor::news::nothing:
+      return;
+    case successor::news::serves:
+      tell_service_manager(std::getenv("NOTIFY_SOCKET"), "MAINPID=" + std::to_string(pid));
+      tell(true,
+           who + " serves; process " + std::to_string(getpid()) + " finishes what is in flight");
+      if (ending()) return;
+      handed_over = true;
+      host->hand_over();
+      drain(net::idle_clients::answer_once_more);
+      return;
+    case successor::news::failed:
+      tell(false, who + " ended before it served (" + next.ending() + ")" +
+                      (ending() ? "" : "; this process goes on"));
+      break;
+    case successor::news::died:
+      tell(false, who + " ended (" + next.ending() + ")");
+      break;
+  }
+  // Clients wait in the queues of the sockets that this process still holds.
+  if (handed_over && !asked_to_stop && replacements_left-- > 0) start_successor();
+}
+
 daemon::daemon(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
 daemon::~daemon() = default;
 
@@ -118,6 +245,14 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
   std::signal(SIGPIPE, SIG_IGN);
 
   auto p = std::make_unique<parts>(std::move(first), std::move(source));
+  auto left = take_inheritance(
+      [](const char* name) {
+        const char* const value = std::getenv(name);
+        return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+      },
+      getpid());
+  p->listeners = net::listener_source(std::move(left.sockets));
+  p->predecessor = std::move(left.ready);
   const auto& c = p->policy.config();
   if (c.gateway.upstreams.empty() && !c.decision.http) {
     return error{errc::invalid_config,
@@ -125,6 +260,7 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
                  "gateway.upstream in the file, or open a decision listener with --decision-http"};
   }
 
+  const auto shares = share_descriptors(raise_descriptor_limit(), c.decision.http.has_value());
   const std::size_t workers = c.workers > 0 ? static_cast<std::size_t>(c.workers) : usable_cpus();
   std::vector<net::loop*> loops;
   for (std::size_t i = 0; i < workers; ++i) loops.push_back(&p->loops.emplace_back(p->clock));
@@ -164,13 +300,18 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
   if (!c.gateway.upstreams.empty()) {
     auto options = gateway_settings(c.gateway, c.policy.client);
     if (!options) return options.error();
+    options->listeners = &p->listeners;
+    options->connections_max = shares.gateway_clients;
     auto gateway = gateway::gateway::open(*options, places);
     if (!gateway) return gateway.error();
     p->gateway = std::move(*gateway);
   }
   if (c.decision.http) {
-    auto decision =
-        decision::server::open(decision_settings(c.decision, p->metrics), decision_places);
+    auto options = decision_settings(c.decision, p->metrics);
+    options.listeners = &p->listeners;
+    options.connections_max =
+        std::clamp<std::size_t>(shares.decision_clients / workers, 1, options.connections_max);
+    auto decision = decision::server::open(options, decision_places);
     if (!decision) return decision.error();
     p->decision = std::move(*decision);
   }
@@ -190,6 +331,7 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
                          .policy_file = std::move(policy_file),
                          .store = p->counters->description()}});
   admin::host_options control;
+  control.listeners = &p->listeners;
   if (c.admin.listen) control.admin = endpoint_of(*c.admin.listen);
   if (c.health.listen) control.health = endpoint_of(*c.health.listen);
   if (!c.admin.token_sha256.empty()) control.who.token = parse_sha256(c.admin.token_sha256);
@@ -200,6 +342,12 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
       });
   if (!host) return host.error();
   p->host = std::move(*host);
+
+  if (const auto unclaimed = p->listeners.close_unclaimed(); unclaimed > 0) {
+    std::fprintf(stderr,
+                 "penstock: %zu inherited sockets are on no configured address and were closed\n",
+                 unclaimed);
+  }
 
   std::vector<admin::listener_info> listeners;
   for (const auto& a : p->gateway ? p->gateway->addresses() : std::vector<std::string>{}) {
@@ -221,6 +369,7 @@ void daemon::run() {
   auto& p = *parts_;
   std::vector<std::thread> threads;
   for (auto& loop : p.loops) threads.emplace_back([&loop] { loop.run(); });
+  if (p.predecessor.awaited()) p.await_store();
   if (p.gateway) p.gateway->start();
   if (p.decision) p.decision->start();
   p.host->start();
@@ -233,37 +382,43 @@ void daemon::run() {
 
   const sigset_t signals = awaited_signals();
   const timespec look_interval{.tv_sec = 0, .tv_nsec = 250'000'000};
-  // One for each face that drains, and the second request to stop.
-  int ends_left = (p.gateway ? 1 : 0) + (p.decision ? 1 : 0);
-  bool stop = false;
   const auto reload = [&p] {
+    p.watch.begin_reading();
     p.policy.reload(p.clock.now());
     p.watch.watch(p.policy.files());
     if (!p.gateway) return;
+    const auto& c = p.policy.config();
+    if (const auto options = gateway_settings(c.gateway, c.policy.client)) {
+      p.gateway->change(*options);
+    } else {
+      std::fprintf(stderr, "penstock: %s\n", options.error().message.c_str());
+    }
     p.gateway->reopen_logs();
     if (const auto failed = p.gateway->reload_certificates()) {
       std::fprintf(stderr, "penstock: the old certificates stay in use: %s\n",
                    failed->message.c_str());
     }
   };
-  while (!stop) {
+  if (p.predecessor.awaited()) {
+    p.predecessor.say();
+  } else {
+    tell_service_manager(std::getenv("NOTIFY_SOCKET"), "READY=1");
+  }
+  // Does not leave while a successor that should follow is starting: this process holds its place.
+  while (!p.stop || (!p.asked_to_stop && p.next.at() == successor::stage::starting)) {
     const int got = sigtimedwait(&signals, nullptr, &look_interval);
     if (got == SIGUSR1) {
       p.tasks.run();
     } else if (got == SIGHUP) {
       reload();
     } else if (got == SIGTERM || got == SIGINT) {
-      stop = p.draining.exchange(true);
-      if (stop) break;
-      std::fprintf(stderr, "penstock: finishing what is in flight; once more ends at once\n");
-      const auto drained = [&p, &ends_left, &stop] {
-        p.tasks.post([&ends_left, &stop] { stop = --ends_left == 0; });
-      };
-      if (p.gateway) p.gateway->drain(drained);
-      if (p.decision) p.decision->drain(drained);
-    } else if (!p.draining.load() && p.watch.changed()) {
+      p.stop_asked();
+    } else if (got == SIGUSR2) {
+      p.hand_over_asked();
+    } else if (!p.ending() && p.watch.changed()) {
       reload();
     }
+    p.look_at_successor();
     p.policy.expire_overrides(p.clock.now());
     p.look_at_traffic();
     p.counters->look_at_memory(p.clock.now());

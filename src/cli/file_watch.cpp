@@ -1,5 +1,6 @@
 #include "cli/file_watch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::cli {
@@ -24,9 +25,23 @@ std::vector<file_watch::look> file_watch::look_at_all() const {
   return all;
 }
 
-void file_watch::watch(std::vector<std::string> files) {
-  files_ = std::move(files);
+void file_watch::begin_reading() {
   accepted_ = look_at_all();
+  previous_ = accepted_;
+}
+
+// What was accepted of a file before it was read stays: it may have changed since.
+void file_watch::watch(std::vector<std::string> files) {
+  std::vector<look> looks;
+  looks.reserve(files.size());
+  for (const auto& file : files) {
+    const auto known = std::ranges::find(files_, file);
+    looks.push_back(known == files_.end()
+                        ? look_at(file)
+                        : accepted_[static_cast<std::size_t>(known - files_.begin())]);
+  }
+  files_ = std::move(files);
+  accepted_ = std::move(looks);
   previous_ = accepted_;
 }
 

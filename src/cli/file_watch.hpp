@@ -13,11 +13,14 @@ namespace penstock::cli {
 
 class file_watch {
  public:
-  // Starts anew with these files as they are now.
+  // The files are about to be read: what they are now is what changed() compares with.
+  void begin_reading();
+  // Which files from now on. Those that were watched before are compared with what they were then,
+  // so that a change between reading and this call is not missed; new ones with what they are now.
   void watch(std::vector<std::string> files);
 
-  // To be called a few times a second. True when some file differs from what watch() or the last
-  // true answer saw, and has not changed since the previous call.
+  // To be called a few times a second. True when some file differs from what begin_reading(),
+  // watch() or the last true answer saw, and has not changed since the previous call.
   bool changed();
 
  private:

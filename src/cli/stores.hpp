@@ -34,6 +34,10 @@ class stores {
   [[nodiscard]] service::refusal_memory* refusals_of_loop(std::size_t i) noexcept;
   // Whether every loop's client is served; always true for memory. Thread-safe.
   [[nodiscard]] bool up() const noexcept { return down_.load(std::memory_order_relaxed) == 0; }
+  // Whether a loop's client is connected and answered; on that loop. Always true for memory.
+  [[nodiscard]] bool serves(std::size_t i) const noexcept {
+    return remote_.empty() || remote_[i]->serving();
+  }
   // What the shared store counts, summed over the loops. Thread-safe; only when remote().
   [[nodiscard]] std::uint64_t sum(cell store::redis::redis_cells::*of) const noexcept;
   // Asks the shared store for its memory, at most every five seconds. From one thread.

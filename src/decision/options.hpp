@@ -8,6 +8,7 @@
 
 #include "base/sha256.hpp"
 #include "net/endpoint.hpp"
+#include "net/listener_source.hpp"
 #include "telemetry/metrics.hpp"
 
 namespace penstock::decision {
@@ -22,6 +23,7 @@ enum class belief : std::uint8_t {
 
 struct server_options {
   net::endpoint listen{};
+  net::listener_source* listeners = nullptr;  // where it comes from, at open(); null: the system
   belief believe = belief::local;
   telemetry::metrics* counts = nullptr;  // absent: connections are not counted
   // SHA-256 of a secret that every check must carry. Who has it is believed as if it were local.

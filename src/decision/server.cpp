@@ -66,14 +66,17 @@ result<std::unique_ptr<server>> server::open(const server_options& options,
                                              std::vector<place> places) {
   auto s = std::make_unique<state>();
   s->options = options;
-  auto opened = net::open_listener(
-      options.listen, {.backlog = options.backlog, .shares = places.size(), .share_port = false});
+  auto opened = net::open_listener_from(
+      options.listeners, "decision", options.listen,
+      {.backlog = options.backlog, .shares = places.size(), .share_port = false});
   if (!opened) return opened.error();
   s->addresses.push_back(opened->where.to_string());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    auto& w = s->workers.emplace_back(std::make_unique<worker>(*places[i].loop, *places[i].decider,
-                                                               s->options, trust_of(options)));
-    w->sockets.push_back(std::move(opened->sockets[i]));
+    s->workers.push_back(std::make_unique<worker>(*places[i].loop, *places[i].decider, s->options,
+                                                  trust_of(options)));
+  }
+  for (std::size_t i = 0; i < opened->sockets.size(); ++i) {
+    s->workers[i % places.size()]->sockets.push_back(std::move(opened->sockets[i]));
   }
   return std::unique_ptr<server>(new server(std::move(s)));
 }
@@ -96,7 +99,7 @@ void server::start() {
   });
 }
 
-void server::drain(std::function<void()> drained) {
+void server::drain(net::idle_clients idle, std::function<void()> drained) {
   struct progress {
     std::atomic<std::size_t> left;
     std::function<void()> drained;
@@ -106,9 +109,9 @@ void server::drain(std::function<void()> drained) {
   p->drained = std::move(drained);
   const auto limit = state_->options.drain_timeout.count();
   for (auto& worker : state_->workers) {
-    worker->loop.post([p, &w = *worker, limit] {
+    worker->loop.post([p, &w = *worker, limit, idle] {
       w.loop.arm(w.drain_limit, net::loop::coarse_now() + limit);
-      w.http.drain();
+      w.http.drain(idle);
       w.http.when_idle([p, &w] {
         w.loop.disarm(w.drain_limit);
         if (p->left.fetch_sub(1) == 1) p->drained();

@@ -13,6 +13,7 @@
 #include <penstock/result.hpp>
 
 #include "decision/options.hpp"
+#include "net/drain.hpp"
 #include "net/loop.hpp"
 #include "service/decider.hpp"
 
@@ -38,9 +39,10 @@ class server {
 
   void start();
 
-  // No new connections; checks under way are answered. Calls `drained` once, on some loop's thread,
-  // when the last client has gone or options.drain_timeout has passed.
-  void drain(std::function<void()> drained);
+  // No new connections; checks under way are answered; idle clients are treated as `idle` says.
+  // Calls `drained` once, on some loop's thread, when the last client has gone or
+  // options.drain_timeout has passed.
+  void drain(net::idle_clients idle, std::function<void()> drained);
 
   // Closes everything and waits until it is closed.
   void stop();

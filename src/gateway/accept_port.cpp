@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ namespace penstock::gateway {
 namespace {
 
 constexpr int accepts_per_turn = 64;         // then others get their turn
+constexpr int tls_accepts_per_turn = 16;     // each costs as much as several requests
 constexpr std::int64_t retry_after_ms = 50;  // for want of descriptors or memory
 
 policy::address peer_of(const sockaddr_storage& from) {
@@ -63,8 +65,13 @@ void accept_port::on_readable(const boost::system::error_code& failed) {
 }
 
 accept_port::taken accept_port::accept_waiting() {
-  for (int i = 0; i < accepts_per_turn; ++i) {
+  const int turn = owner_.tls != nullptr ? tls_accepts_per_turn : accepts_per_turn;
+  for (int i = 0; i < turn; ++i) {
     if (owner_.full()) {
+      // Nobody gives way for a client that is not there.
+      pollfd queue{socket_.native_handle(), POLLIN, 0};
+      if (::poll(&queue, 1, 0) == 0) return taken::all;
+      if (owner_.make_room()) continue;
       pause();
       return taken::paused;
     }
@@ -74,6 +81,7 @@ accept_port::taken accept_port::accept_waiting() {
                              SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        owner_.close_an_idle_client();  // so that there is one when the pause is over
         pause();
         return taken::paused;
       }
@@ -107,8 +115,9 @@ void accept_port::resume() {
 void accept_port::close() {
   if (is_closed()) return;
   while (accept_waiting() == taken::some) continue;
-  boost::system::error_code ignored;  // the descriptor is released in any case
-  socket_.close(ignored);
+  // Released first: another loop or process may hold the same socket open, and the system would go
+  // on telling this loop about it.
+  ::close(socket_.release());
   mark_closed();
 }
 

@@ -20,6 +20,13 @@ class access_logger {
         lines_max_(lines_max),
         ring_(ring) {}
 
+  // Another choice of requests; a log that was not opened stays off.
+  void change(const access_log_options& options, std::uint64_t lines_max) noexcept {
+    mode_ = ring_ == nullptr ? access_log_mode::off : options.mode;
+    sample_ = options.sample;
+    lines_max_ = lines_max;
+  }
+
   [[nodiscard]] bool on() const noexcept { return mode_ != access_log_mode::off; }
 
   // Once for each request. `second`: any clock's. A line above the bound is counted as dropped.

@@ -192,6 +192,7 @@ void client_connection::begin_handshake() {
   stream.use_tls(*owner_.tls, in.view());
   in.release();
   update_deadline();
+  owner_.handshake_began(*this);
   began();
   stream.handshake<&client_connection::on_handshake>(this);
 }
@@ -203,6 +204,7 @@ void client_connection::on_handshake(const boost::system::error_code& failed) {
     end(ending::close);
     return;
   }
+  owner_.handshake_over(*this);
   phase_ = phase::waiting;
   advance();
 }
@@ -310,6 +312,7 @@ void client_connection::linger() {
 void client_connection::end(ending how) {
   if (is_closed()) return;
   if (exchange_) exchange_->abandon();
+  if (phase_ == phase::handshaking) owner_.handshake_over(*this);
   owner_.loop.disarm(deadline_);
   if (how == ending::reset) {
     stream.reset();
@@ -321,7 +324,7 @@ void client_connection::end(ending how) {
 }
 
 void client_connection::drain() {
-  if (phase_ == phase::waiting) {
+  if (phase_ == phase::waiting && owner_.closes_idle()) {
     since_ = std::max(since_, net::loop::coarse_now() - owner_.options.idle_timeout.count());
     update_deadline();
   }
@@ -362,8 +365,8 @@ net::timer_wheel::milliseconds client_connection::due() const noexcept {
       return since_ + options.handshake_timeout.count();
     case phase::waiting:
       if (exchange_ || proxy_header_due_) return since_ + options.head_timeout.count();
-      return since_ + (owner_.draining() ? std::min(drain_idle_ms, options.idle_timeout).count()
-                                         : options.idle_timeout.count());
+      return since_ + (owner_.closes_idle() ? std::min(drain_idle_ms, options.idle_timeout).count()
+                                            : options.idle_timeout.count());
     case phase::busy:
       if (tunnel_) return since_ + options.tunnel_timeout.count();
       if (!body_expected_ || body_paused_ != 0 || !exchange_->waits_for_body()) return never;

@@ -25,7 +25,8 @@ class client_connection final : public loop_object {
 
   void start();
 
-  // The worker is about to stop: an idle client is closed soon, a busy one after its answer.
+  // The worker is about to stop: a busy client is closed after its answer, an idle one soon if the
+  // worker closes those.
   void drain();
   // Ends it now. `how`: a reset tells the client that what it has is not complete.
   enum class ending : std::uint8_t { close, reset };
@@ -62,6 +63,10 @@ class client_connection final : public loop_object {
 
   enum class phase : std::uint8_t { handshaking, waiting, busy, lingering };
 
+  // Nothing of a request has come.
+  [[nodiscard]] bool idle() const noexcept {
+    return phase_ == phase::waiting && !exchange_ && !proxy_header_due_ && in.empty();
+  }
   void advance();
   bool step();
   bool take_proxy_header();
@@ -79,6 +84,8 @@ class client_connection final : public loop_object {
   worker& owner_;
   client_connection* next_ = nullptr;  // of the worker's list
   client_connection** previous_ = nullptr;
+  client_connection* next_handshake_ = nullptr;  // of the worker's list, oldest first
+  client_connection* previous_handshake_ = nullptr;
   policy::address peer_;
   std::string peer_text_;
   net::buffer held_;  // the block that holds the head of the request under way

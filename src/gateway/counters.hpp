@@ -28,7 +28,10 @@ class count {
 struct loop_counters {
   count connections;           // clients connected now
   count accepted;              // clients, ever
-  count accept_pauses;         // times that accepting stopped for want of descriptors
+  count accept_pauses;         // times that accepting stopped: descriptors, clients, handshakes
+  count idle_closed;           // kept connections that were closed to make room for new clients
+  count handshakes;            // TLS, under way now
+  count handshakes_cut;        // of those that failed: made room for newer ones
   count requests;              // heads that were complete and well-formed
   count handshakes_failed;     // TLS that never came about: alert, cut, deadline
   count malformed;             // heads or bodies that were not: 400, 413, 414, 417, 431, 501, 505
@@ -50,10 +53,11 @@ struct loop_counters {
 
 // The sum over all loops.
 struct gateway_counts {
-  std::uint64_t connections = 0, accepted = 0, accept_pauses = 0, requests = 0,
-                handshakes_failed = 0, malformed = 0, refused = 0, in_flight = 0, forwarded = 0,
-                overloaded = 0, upstream_connections = 0, upstream_errors = 0,
-                upstream_timeouts = 0, retries = 0, clients_gone = 0, clients_cut = 0;
+  std::uint64_t connections = 0, accepted = 0, accept_pauses = 0, idle_closed = 0, requests = 0,
+                handshakes = 0, handshakes_cut = 0, handshakes_failed = 0, malformed = 0,
+                refused = 0, in_flight = 0, forwarded = 0, overloaded = 0, upstream_connections = 0,
+                upstream_errors = 0, upstream_timeouts = 0, retries = 0, clients_gone = 0,
+                clients_cut = 0;
   std::uint64_t log_lines_dropped = 0;  // of the access log: too many, or a reader too slow
   std::uint64_t log_write_errors = 0;   // batches that the system refused
   std::uint64_t upstream_new = 0, upstream_reused = 0, upstream_refused = 0;

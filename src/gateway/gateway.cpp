@@ -127,13 +127,14 @@ result<std::unique_ptr<gateway>> gateway::open(const gateway_options& options,
   const std::size_t loops = s->places.size();
   s->sockets.resize(loops);
   for (const auto& where : options.listen) {
-    auto opened = net::open_listener(
-        where, {.backlog = options.backlog, .shares = loops, .share_port = options.share_port});
+    auto opened = net::open_listener_from(
+        options.listeners, "gateway", where,
+        {.backlog = options.backlog, .shares = loops, .share_port = options.share_port});
     if (!opened) return opened.error();
     s->endpoints.push_back(opened->where);
     s->addresses.push_back(opened->where.to_string());
-    for (std::size_t i = 0; i < loops; ++i) {
-      s->sockets[i].push_back(std::move(opened->sockets[i]));
+    for (std::size_t i = 0; i < opened->sockets.size(); ++i) {
+      s->sockets[i % loops].push_back(std::move(opened->sockets[i]));
     }
   }
   const std::size_t connections =
@@ -151,8 +152,10 @@ result<std::unique_ptr<gateway>> gateway::open(const gateway_options& options,
   }
   for (std::size_t i = 0; i < loops; ++i) {
     s->workers.push_back(std::make_unique<worker>(
-        *s->places[i].loop, *s->places[i].decider, s->options, targets, share(connections, loops),
-        share(options.in_flight_max, loops),
+        *s->places[i].loop, *s->places[i].decider, s->options, targets,
+        worker_bounds{.connections = share(connections, loops),
+                      .in_flight = share(options.in_flight_max, loops),
+                      .handshakes = share(options.handshakes_max, loops)},
         access_logger(logs, s->log ? &s->log->of_loop(i) : nullptr, share(logs.lines_max, loops))));
     s->workers.back()->tls = s->tls;
   }
@@ -183,7 +186,7 @@ void gateway::start() {
   });
 }
 
-void gateway::drain(std::function<void()> drained) {
+void gateway::drain(net::idle_clients idle, std::function<void()> drained) {
   struct progress {
     std::atomic<std::size_t> left;
     std::function<void()> drained;
@@ -193,8 +196,8 @@ void gateway::drain(std::function<void()> drained) {
   p->drained = std::move(drained);
   for (std::size_t i = 0; i < state_->workers.size(); ++i) {
     worker& w = *state_->workers[i];
-    state_->places[i].loop->post([p, &w] {
-      w.drain();
+    state_->places[i].loop->post([p, &w, idle] {
+      w.drain(idle);
       w.when_idle([p] {
         if (p->left.fetch_sub(1) == 1) p->drained();
       });
@@ -209,6 +212,26 @@ void gateway::stop() {
     w.shut_down();
     w.when_idle(std::move(done));
   });
+}
+
+void gateway::change(const gateway_options& next) {
+  auto& o = state_->options;
+  o.proxy_protocol_from = next.proxy_protocol_from;
+  o.body_max = next.body_max;
+  o.handshake_timeout = next.handshake_timeout;
+  o.head_timeout = next.head_timeout;
+  o.body_grace = next.body_grace;
+  o.idle_timeout = next.idle_timeout;
+  o.connect_timeout = next.connect_timeout;
+  o.response_timeout = next.response_timeout;
+  o.access_log.mode = next.access_log.mode;
+  o.access_log.sample = next.access_log.sample;
+  o.access_log.lines_max = next.access_log.lines_max;
+  if (o.tls && next.tls) o.tls = next.tls;
+  const auto lines = share(o.access_log.lines_max, state_->workers.size());
+  for (std::size_t i = 0; i < state_->workers.size(); ++i) {
+    state_->places[i].loop->post([w = state_->workers[i].get(), o, lines] { w->change(o, lines); });
+  }
 }
 
 void gateway::reopen_logs() {
@@ -254,6 +277,9 @@ gateway_counts gateway::counts() const {
     sum.connections += c.connections.get();
     sum.accepted += c.accepted.get();
     sum.accept_pauses += c.accept_pauses.get();
+    sum.idle_closed += c.idle_closed.get();
+    sum.handshakes += c.handshakes.get();
+    sum.handshakes_cut += c.handshakes_cut.get();
     sum.requests += c.requests.get();
     sum.handshakes_failed += c.handshakes_failed.get();
     sum.malformed += c.malformed.get();

@@ -15,6 +15,7 @@
 
 #include "gateway/counters.hpp"
 #include "gateway/options.hpp"
+#include "net/drain.hpp"
 #include "net/loop.hpp"
 #include "service/decider.hpp"
 
@@ -43,12 +44,19 @@ class gateway {
 
   void start();
 
-  // No new connections; requests under way finish, with `Connection: close`. Calls `drained` once,
-  // on some loop's thread, when the last client has gone or options.drain_timeout has passed.
-  void drain(std::function<void()> drained);
+  // No new connections; requests under way finish, with `Connection: close`; idle clients are
+  // treated as `idle` says. Calls `drained` once, on some loop's thread, when the last client has
+  // gone or options.drain_timeout has passed.
+  void drain(net::idle_clients idle, std::function<void()> drained);
 
   // Closes everything and waits until it is closed.
   void stop();
+
+  // Takes over what may change while serving: deadlines, body_max, proxy_protocol_from, which
+  // requests are logged, and which certificates reload_certificates() reads. Everything else of
+  // `next` has no effect. Requests under way end by the deadlines that they began with, or by the
+  // new ones. Only between start() and stop(), from one thread.
+  void change(const gateway_options& next);
 
   // Files that may have been replaced are opened anew: the access log's. Done soon, in the
   // background; a file that cannot be opened leaves the old one in use.

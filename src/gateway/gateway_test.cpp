@@ -484,7 +484,7 @@ TEST(Gateway, FinishesRequestsWhileItDrains) {
   ASSERT_TRUE(
       eventually([&] { return f.upstream.requests().size() == 1 && f.counts().connections == 2; }));
   std::promise<void> drained;
-  f.gateway().drain([&] { drained.set_value(); });
+  f.gateway().drain(net::idle_clients::close_soon, [&] { drained.set_value(); });
   EXPECT_TRUE(idle.ends());
   EXPECT_TRUE(f.refuses_connections());
   release.set_value();
@@ -515,7 +515,7 @@ TEST(Gateway, LosesNoRequestWhenItStopsUnderLoad) {
   }
   ASSERT_TRUE(eventually([&] { return answered > 500; }));
   std::promise<void> drained;
-  f.gateway().drain([&] { drained.set_value(); });
+  f.gateway().drain(net::idle_clients::close_soon, [&] { drained.set_value(); });
   for (auto& client : clients) client.join();
   EXPECT_EQ(lost, 0);
   EXPECT_EQ(drained.get_future().wait_for(10s), std::future_status::ready);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "net/endpoint.hpp"
+#include "net/listener_source.hpp"
 #include "net/tls.hpp"
 #include "policy/address.hpp"
 
@@ -36,8 +37,9 @@ struct access_log_options {
 struct gateway_options {
   using milliseconds = std::chrono::milliseconds;
 
-  std::vector<net::endpoint> listen;        // at least one
-  std::vector<upstream_options> upstreams;  // at least one; served in turn
+  std::vector<net::endpoint> listen;          // at least one
+  net::listener_source* listeners = nullptr;  // where they come from, at open(); null: the system
+  std::vector<upstream_options> upstreams;    // at least one; served in turn
 
   // Peers whose connections begin with a PROXY protocol header (1 or 2), and must; it names the
   // client in their stead. Empty: nobody's do. Called on every loop.
@@ -76,7 +78,10 @@ struct gateway_options {
   std::uint32_t failures_until_down = 3;
 
   std::size_t connections_max = 0;  // clients, all loops together; 0: from the descriptor limit
-  std::size_t in_flight_max = 0;    // requests at upstreams, all loops together; 503 above; 0: none
+  // TLS handshakes under way, all loops together; 0: no bound. Above it the oldest makes room, and
+  // when that is young, too, clients wait in the system's queue.
+  std::size_t handshakes_max = 1024;
+  std::size_t in_flight_max = 0;  // requests at upstreams, all loops together; 503 above; 0: none
   int backlog = 4096;
   bool share_port = false;  // other processes may listen on the same port
 

@@ -7,6 +7,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "net/http_server.hpp"
 
@@ -86,8 +87,9 @@ bool http_acceptor::accept_waiting() {
 void http_acceptor::close() {
   if (std::exchange(closed_, true)) return;
   loop_.disarm(retry_);
-  boost::system::error_code ignored;  // the descriptor is released whatever close(2) says
-  socket_.close(ignored);
+  // Released first: another loop or process may hold the same socket open, and the system would go
+  // on telling this loop about it.
+  ::close(socket_.release());
 }
 
 }  // namespace penstock::net

@@ -75,8 +75,9 @@ void http_server::look_idle() {
   if (open_ == 0 && accepting_ == 0 && on_idle_) std::exchange(on_idle_, nullptr)();
 }
 
-void http_server::drain() {
+void http_server::drain(idle_clients idle) {
   if (std::exchange(draining_, true)) return;
+  idle_ = idle;
   for (const auto& a : acceptors_) {
     const bool comes_back = a->under_way();
     a->close();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "net/buffer_pool.hpp"
+#include "net/drain.hpp"
 #include "net/http1.hpp"
 #include "net/http1_date.hpp"
 #include "net/listener.hpp"
@@ -99,8 +100,9 @@ class http_server {
 
   // All of these on the loop's thread, or before it runs.
   void listen(std::vector<listening_socket> sockets);
-  // Stops accepting; idle connections are closed, the others after the answer they wait for.
-  void drain();
+  // Stops accepting; connections are closed after the answer they wait for, idle ones as `idle`
+  // says.
+  void drain(idle_clients idle = idle_clients::close_soon);
   // Closes everything, whatever it is doing.
   void shut_down();
   // Calls `done` once no connection and no listener is left, which may be at once.
@@ -131,6 +133,7 @@ class http_server {
   std::size_t open_ = 0;
   std::size_t accepting_ = 0;
   bool draining_ = false;
+  idle_clients idle_ = idle_clients::close_soon;  // when draining
   std::function<void()> on_idle_;
 };
 

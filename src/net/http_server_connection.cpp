@@ -120,7 +120,7 @@ bool http_connection::step() {
   const bool idle = in_.empty();
   switch (parser_.parse(in_.view(), head_)) {
     case http1::parse_status::need_more:
-      if (idle && owner_.draining_) {
+      if (idle && owner_.draining_ && owner_.idle_ == idle_clients::close_soon) {
         start_lingering();
         return false;
       }
@@ -310,7 +310,7 @@ void http_connection::on_writable(const boost::system::error_code&) {
 void http_connection::drain() {
   if (phase_ == phase::answering) {
     keep_ = false;
-  } else if (phase_ == phase::head && in_.empty()) {
+  } else if (phase_ == phase::head && in_.empty() && owner_.idle_ == idle_clients::close_soon) {
     start_lingering();
     flush();
   }

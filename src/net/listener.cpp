@@ -81,17 +81,44 @@ result<socket_address> resolve(const endpoint& where) {
   return out;
 }
 
-std::uint16_t port_of(int descriptor) {
+// Of family AF_UNSPEC when it has none.
+socket_address address_of(int descriptor) {
   socket_address a;
   a.size = sizeof a.storage;
-  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&a.storage), &a.size) != 0) return 0;
-  if (a.storage.ss_family == AF_INET) {
-    return ntohs(reinterpret_cast<const sockaddr_in&>(a.storage).sin_port);
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&a.storage), &a.size) == 0) {
+    a.family = a.storage.ss_family;
   }
-  if (a.storage.ss_family == AF_INET6) {
+  return a;
+}
+
+std::uint16_t port_of(const socket_address& a) {
+  if (a.family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(a.storage).sin_port);
+  if (a.family == AF_INET6) {
     return ntohs(reinterpret_cast<const sockaddr_in6&>(a.storage).sin6_port);
   }
   return 0;
+}
+
+std::uint16_t port_of(int descriptor) {
+  return port_of(address_of(descriptor));
+}
+
+bool same_host(const socket_address& a, const socket_address& b) {
+  if (a.family != b.family) return false;
+  switch (a.family) {
+    case AF_INET:
+      return reinterpret_cast<const sockaddr_in&>(a.storage).sin_addr.s_addr ==
+             reinterpret_cast<const sockaddr_in&>(b.storage).sin_addr.s_addr;
+    case AF_INET6:
+      return std::memcmp(&reinterpret_cast<const sockaddr_in6&>(a.storage).sin6_addr,
+                         &reinterpret_cast<const sockaddr_in6&>(b.storage).sin6_addr,
+                         sizeof(in6_addr)) == 0;
+    case AF_UNIX:
+      return std::strcmp(reinterpret_cast<const sockaddr_un&>(a.storage).sun_path,
+                         reinterpret_cast<const sockaddr_un&>(b.storage).sun_path) == 0;
+    default:
+      return false;
+  }
 }
 
 void set_port(socket_address& a, std::uint16_t port) {
@@ -148,6 +175,17 @@ listening_socket::~listening_socket() {
 
 int listening_socket::release() noexcept {
   return std::exchange(descriptor_, -1);
+}
+
+bool listens_on(int descriptor, const endpoint& where) {
+  const auto wanted = resolve(where);
+  if (!wanted) return false;
+  const auto is = address_of(descriptor);
+  return same_host(is, *wanted) && (where.port == 0 || port_of(is) == where.port);
+}
+
+std::uint16_t listening_port(int descriptor) {
+  return port_of(descriptor);
 }
 
 result<opened_listener> open_listener(const endpoint& where, const listen_options& options) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <penstock/result.hpp>
@@ -41,5 +42,10 @@ struct opened_listener {
 // Resolves and opens. A stale unix socket that nobody listens on is replaced, a live one is not.
 // Errors: io, with a sentence that says what to do ("address 127.0.0.1:8080 is in use: …").
 result<opened_listener> open_listener(const endpoint& where, const listen_options& options);
+
+// Whether a listening socket's address is `where`, which is resolved; port 0 fits every port.
+[[nodiscard]] bool listens_on(int descriptor, const endpoint& where);
+// 0 for unix sockets.
+[[nodiscard]] std::uint16_t listening_port(int descriptor);
 
 }  // namespace penstock::net
