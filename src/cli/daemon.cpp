@@ -64,8 +64,10 @@ net::endpoint endpoint_of(const config::listen_address& a) {
   return {.host = a.host, .port = a.port, .unix_path = a.unix_path};
 }
 
-void say_listening(const admin::listener_info& l, bool gateway_tls) {
-  const char* scheme = l.face == "gateway" && gateway_tls ? "https://" : "http://";
+void say_listening(const admin::listener_info& l, const config::config& c) {
+  const bool tls =
+      (l.face == "gateway" && c.gateway.tls) || (l.face == "decision" && c.decision.tls);
+  const char* scheme = tls ? "https://" : "http://";
   std::fprintf(stderr, "penstock: %s listening on %s%s\n", l.face.c_str(),
                l.address.starts_with("unix:") ? "" : scheme, l.address.c_str());
 }
@@ -374,7 +376,7 @@ void daemon::run() {
   if (p.decision) p.decision->start();
   p.host->start();
   for (const auto& l : p.operations->status().listeners) {
-    say_listening(l, p.policy.config().gateway.tls.has_value());
+    say_listening(l, p.policy.config());
   }
   if (p.counters->remote()) {
     std::fprintf(stderr, "penstock: counters in %s\n", p.counters->description().c_str());
@@ -386,18 +388,23 @@ void daemon::run() {
     p.watch.begin_reading();
     p.policy.reload(p.clock.now());
     p.watch.watch(p.policy.files());
-    if (!p.gateway) return;
     const auto& c = p.policy.config();
+    const auto keeps_certificates = [](const std::optional<error>& failed) {
+      if (!failed) return;
+      std::fprintf(stderr, "penstock: the old certificates stay in use: %s\n",
+                   failed->message.c_str());
+    };
+    if (p.decision) {
+      keeps_certificates(p.decision->reload_certificates(decision_tls(c.decision)));
+    }
+    if (!p.gateway) return;
     if (const auto options = gateway_settings(c.gateway, c.policy.client)) {
       p.gateway->change(*options);
     } else {
       std::fprintf(stderr, "penstock: %s\n", options.error().message.c_str());
     }
     p.gateway->reopen_logs();
-    if (const auto failed = p.gateway->reload_certificates()) {
-      std::fprintf(stderr, "penstock: the old certificates stay in use: %s\n",
-                   failed->message.c_str());
-    }
+    keeps_certificates(p.gateway->reload_certificates());
   };
   if (p.predecessor.awaited()) {
     p.predecessor.say();

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "cli/tls_settings.hpp"
 #include "policy/address_set.hpp"
 
 namespace penstock::cli {
@@ -49,12 +50,7 @@ result<gateway::gateway_options> gateway_settings(const config::gateway_config& 
   o.connect_timeout = milliseconds(c.connect_timeout);
   o.response_timeout = milliseconds(c.response_timeout);
   if (c.tls) {
-    net::tls_server_options tls{.certificates = {{c.tls->first.certificate, c.tls->first.key}},
-                                .least = c.tls->least == config::tls_least::v1_3
-                                             ? net::tls_version::v1_3
-                                             : net::tls_version::v1_2};
-    for (const auto& one : c.tls->sni) tls.certificates.push_back({one.certificate, one.key});
-    o.tls = std::move(tls);
+    o.tls = tls_settings(*c.tls);
     o.handshake_timeout = milliseconds(c.tls->handshake_timeout);
   }
   o.upstream_tls = {.ca_file = c.upstream_tls.ca, .verify = c.upstream_tls.verify};

@@ -58,13 +58,14 @@ std::optional<settings> settings_source::load() {
   auto side = config::load_side_files(loaded.value.policy, folder_of(flags_.file), read_file);
   files_.insert(files_.end(), side.files.begin(), side.files.end());
   if (report(side.issues, {})) return std::nullopt;
-  if (const auto& tls = loaded.value.gateway.tls) {
-    const auto watch = [this](const config::certificate_config& c) {
-      files_.push_back(c.certificate);
-      files_.push_back(c.key);
-    };
-    watch(tls->first);
-    for (const auto& one : tls->sni) watch(one);
+  const auto watch = [this](const config::certificate_config& c) {
+    files_.push_back(c.certificate);
+    files_.push_back(c.key);
+  };
+  for (const auto* tls : {&loaded.value.gateway.tls, &loaded.value.decision.tls}) {
+    if (!*tls) continue;
+    watch((*tls)->first);
+    for (const auto& one : (*tls)->sni) watch(one);
   }
   report(config::lint(loaded.value), loaded.source);
 

@@ -95,8 +95,9 @@ enum class original_headers : std::uint8_t { local, always, never };
 struct decision_config {
   std::optional<listen_address> http, grpc, redis;
   original_headers believe_original =
-      original_headers::local;  // local: loopback and unix listeners
-  std::string token_sha256;     // 64 hex digits, lower case; empty: whoever reaches http may ask
+      original_headers::local;    // local: loopback and unix listeners
+  std::string token_sha256;       // 64 hex digits, lower case; empty: whoever reaches http may ask
+  std::optional<tls_config> tls;  // of http; absent: plain HTTP
   friend bool operator==(const decision_config&, const decision_config&) = default;
 };
 

@@ -50,6 +50,7 @@ struct server::state {
   server_options options;
   std::vector<std::string> addresses;
   std::vector<std::unique_ptr<worker>> workers;
+  std::shared_ptr<const net::tls_context> tls;  // null: plain; changed by reloads only
   bool running = false;
 
   // Runs `work` on every worker's loop and waits for all.
@@ -66,14 +67,20 @@ result<std::unique_ptr<server>> server::open(const server_options& options,
                                              std::vector<place> places) {
   auto s = std::make_unique<state>();
   s->options = options;
+  if (options.tls) {
+    auto made = net::tls_context::server(options.tls->server);
+    if (!made) return made.error();
+    s->tls = std::move(*made);
+  }
   auto opened = net::open_listener_from(
       options.listeners, "decision", options.listen,
       {.backlog = options.backlog, .shares = places.size(), .share_port = false});
   if (!opened) return opened.error();
   s->addresses.push_back(opened->where.to_string());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    s->workers.push_back(std::make_unique<worker>(*places[i].loop, *places[i].decider, s->options,
-                                                  trust_of(options)));
+    auto& w = s->workers.emplace_back(std::make_unique<worker>(*places[i].loop, *places[i].decider,
+                                                               s->options, trust_of(options)));
+    if (s->tls) w->http.use_tls(s->tls, options.tls->handshake_timeout);
   }
   for (std::size_t i = 0; i < opened->sockets.size(); ++i) {
     s->workers[i % places.size()]->sockets.push_back(std::move(opened->sockets[i]));
@@ -118,6 +125,19 @@ void server::drain(net::idle_clients idle, std::function<void()> drained) {
       });
     });
   }
+}
+
+std::optional<error> server::reload_certificates(const std::optional<tls_options>& next) {
+  if (!state_->tls || !next) return std::nullopt;
+  auto made = net::tls_context::server(next->server, state_->tls.get());
+  if (!made) return made.error();
+  state_->tls = std::move(*made);
+  for (auto& worker : state_->workers) {
+    worker->loop.post([&w = *worker, tls = state_->tls, timeout = next->handshake_timeout] {
+      w.http.use_tls(tls, timeout);
+    });
+  }
+  return std::nullopt;
 }
 
 void server::stop() {

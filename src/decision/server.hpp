@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ class server {
   // Calls `drained` once, on some loop's thread, when the last client has gone or
   // options.drain_timeout has passed.
   void drain(net::idle_clients idle, std::function<void()> drained);
+
+  // Reads certificates and keys anew, from the files that `next` names. On an error, in words for a
+  // person, the old ones stay in use. Without TLS at open() it does nothing.
+  [[nodiscard]] std::optional<error> reload_certificates(const std::optional<tls_options>& next);
 
   // Closes everything and waits until it is closed.
   void stop();

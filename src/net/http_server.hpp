@@ -20,6 +20,7 @@
 #include "net/http1_date.hpp"
 #include "net/listener.hpp"
 #include "net/loop.hpp"
+#include "net/tls.hpp"
 
 namespace penstock::net {
 
@@ -99,6 +100,12 @@ class http_server {
   http_server& operator=(const http_server&) = delete;
 
   // All of these on the loop's thread, or before it runs.
+  // Connections from now on speak TLS, and have so long to agree on it; null: plain HTTP.
+  void use_tls(std::shared_ptr<const tls_context> context,
+               std::chrono::milliseconds handshake_timeout) {
+    tls_ = std::move(context);
+    handshake_timeout_ = handshake_timeout;
+  }
   void listen(std::vector<listening_socket> sockets);
   // Stops accepting; connections are closed after the answer they wait for, idle ones as `idle`
   // says.
@@ -123,6 +130,8 @@ class http_server {
   loop& loop_;
   http_handler& handler_;
   const http_server_options options_;
+  std::shared_ptr<const tls_context> tls_;
+  std::chrono::milliseconds handshake_timeout_{};
   buffer_pool buffers_;
   http1::date_cache dates_;
   std::vector<std::unique_ptr<class http_acceptor>> acceptors_;

@@ -34,12 +34,35 @@ void http_connection::open(stream_socket socket, const peer_address& peer) {
   stream_.socket() = std::move(socket);
   peer_ = peer;
   if (peer.what != peer_address::kind::unix_socket) stream_.no_delay();
-  phase_ = phase::head;
   in_use_ = true;
   keep_ = true;
   peer_done_ = false;
   lingered_ = 0;
   parser_.reset();
+  if (owner_.tls_) {
+    phase_ = phase::handshake;
+    arm(owner_.handshake_timeout_);
+    stream_.use_tls(*owner_.tls_, std::string_view{});
+    ++under_way_;
+    stream_.handshake<&http_connection::on_handshake>(this);
+    return;
+  }
+  phase_ = phase::head;
+  arm(owner_.options_.head_timeout);
+  advance();
+}
+
+void http_connection::on_handshake(const boost::system::error_code& failed) {
+  --under_way_;
+  if (phase_ == phase::closed) {
+    came_back();
+    return;
+  }
+  if (failed) {
+    end();
+    return;
+  }
+  phase_ = phase::head;
   arm(owner_.options_.head_timeout);
   advance();
 }
@@ -313,6 +336,8 @@ void http_connection::drain() {
   } else if (phase_ == phase::head && in_.empty() && owner_.idle_ == idle_clients::close_soon) {
     start_lingering();
     flush();
+  } else if (phase_ == phase::handshake && owner_.idle_ == idle_clients::close_soon) {
+    end();
   }
 }
 

@@ -32,6 +32,7 @@ class http_connection final : public http_exchange {
  private:
   enum class phase : std::uint8_t {
     closed,
+    handshake,  // TLS is being agreed upon
     head,       // between requests, or a head is coming in
     body,       // a body is coming in that was not there with its head
     answering,  // the handler owes an answer
@@ -51,6 +52,7 @@ class http_connection final : public http_exchange {
   void start_lingering();
   void read_more();
   void flush();
+  void on_handshake(const boost::system::error_code& failed);
   void on_read(const boost::system::error_code& failed, std::size_t octets);
   void on_writable(const boost::system::error_code& failed);
   static void on_deadline(timer_wheel::entry& e);

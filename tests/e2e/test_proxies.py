@@ -9,6 +9,7 @@ import time
 
 import harness
 import pytest
+from certificates import Certificates
 
 DEPLOY = harness.ROOT / "deploy"
 TOKEN = "not-so-secret-in-a-test"
@@ -29,8 +30,8 @@ def named(variable, name):
 class Proxy:
     """One proxy between a client and the API, asking the decision listener."""
 
-    def __init__(self, started, folder, decision, api, with_token):
-        self.started, self.folder, self.with_token = started, folder, with_token
+    def __init__(self, started, folder, decision, api, with_token, ca):
+        self.started, self.folder, self.with_token, self.ca = started, folder, with_token, ca
         self.ports = {"8080": harness.free_port(), "8081": decision, "8082": harness.free_port(), "3000": api}
         self.port = self.ports["8080"]
 
@@ -39,6 +40,10 @@ class Proxy:
         text = (DEPLOY / name).read_text()
         if self.with_token and name.endswith(self.token[0]):
             replaced[self.token[1]] = self.token[2]
+        if self.ca:
+            for file, old, new in self.encrypted:
+                if name.endswith(file):
+                    replaced[old] = new.replace("CA", self.ca)
         for old, new in replaced.items():
             assert old in text, f"{name} does not say {old!r}"
             text = text.replace(old, new)
@@ -58,6 +63,12 @@ class Proxy:
 
 class Nginx(Proxy):
     token = ("check.conf", 'X-User-Id "";', f'X-User-Id "";\nproxy_set_header X-Penstock-Token "{TOKEN}";')
+    encrypted = [("check.conf", "proxy_pass http:", """\
+proxy_ssl_verify on;
+    proxy_ssl_trusted_certificate CA;
+    proxy_ssl_server_name on;
+    proxy_ssl_name one.test;
+    proxy_pass https:""")]
     tells_admitted = True
     down = 503
 
@@ -80,6 +91,10 @@ class Nginx(Proxy):
 
 class Caddy(Proxy):
     token = ("Caddyfile", "header_up -X-User-Id", f"header_up -X-User-Id\nheader_up X-Penstock-Token {TOKEN}")
+    encrypted = [("Caddyfile", "transport http {", """\
+transport http {
+			tls_server_name one.test
+			tls_trusted_ca_certs CA""")]
     tells_admitted = True
     down = 502
 
@@ -93,6 +108,11 @@ class Caddy(Proxy):
 
 
 class NewCaddy(Caddy):
+    encrypted = [("Caddyfile", "transport http {", """\
+transport http {
+			tls_server_name one.test
+			tls_trust_pool file CA""")]
+
     def program(self):
         return named("PENSTOCK_CADDY", "caddy")
 
@@ -100,6 +120,14 @@ class NewCaddy(Caddy):
 class Haproxy(Proxy):
     token = ("haproxy.cfg", "# A token:        http-request set-var(txn.penstock_token) str(<secret>)",
              f"http-request set-var(txn.penstock_token) str({TOKEN})")
+    encrypted = [("haproxy.cfg", "lua.penstock http://127.0.0.1:8081", "lua.penstock http://127.0.0.1:8082"),
+                 ("haproxy.cfg", "\nbackend api\n", """
+listen penstock
+    bind 127.0.0.1:8082
+    server one 127.0.0.1:8081 ssl verify required ca-file CA sni str(one.test)
+
+backend api
+""")]
     tells_admitted = True
     down = 503
 
@@ -114,6 +142,7 @@ class Haproxy(Proxy):
 
 class Traefik(Proxy):
     token = ("dynamic.yml", 'X-User-Id: ""', f'X-User-Id: ""\n          X-Penstock-Token: {TOKEN}')
+    encrypted = [("dynamic.yml", "address: http:", "tls: { ca: CA }\n        address: https:")]
     tells_admitted = False  # it has no way to
     down = 500
 
@@ -132,16 +161,21 @@ class Traefik(Proxy):
 
 @pytest.fixture(params=[Nginx, Caddy, NewCaddy, Haproxy, Traefik], ids=lambda p: p.__name__.lower())
 def proxy(request, started, upstream, tmp_path):
-    """proxy(fail_open, with_token) starts Penstock and the proxy."""
-    def start(fail_open=False, with_token=False):
-        policy = POLICY
+    """proxy(fail_open, with_token, certificates) starts Penstock and the proxy."""
+    def start(fail_open=False, with_token=False, certificates=None):
+        policy, ca = POLICY + "decision:\n  http: 127.0.0.1:0\n", None
         if with_token:
-            policy += f"decision: {{ token_sha256: {hashlib.sha256(TOKEN.encode()).hexdigest()} }}\n"
-        server = started(harness.Penstock(policy, ["--decision-http", "127.0.0.1:0"]))
-        port = int(server.wait_for_line(r"decisions? listening on http://[^ ]*:(\d+)").group(1))
+            policy += f"  token_sha256: {hashlib.sha256(TOKEN.encode()).hexdigest()}\n"
+        if certificates:
+            ca = certificates.path("ca.pem")
+            first, second = ([f"{kind}: {certificates.path(name)}.{end}" for kind, end in
+                              (("certificate", "pem"), ("key", "key"))] for name in ("127.0.0.1", "one.test"))
+            policy += f"  tls: {{ {', '.join(first)}, sni: [ {{ {', '.join(second)} }} ] }}\n"
+        server = started(harness.Penstock(policy))
+        port = int(server.wait_for_line(r"decisions? listening on https?://[^ ]*:(\d+)").group(1))
         folder = tmp_path / request.param.__name__
         folder.mkdir()
-        p = request.param(started, folder, port, upstream.port, with_token)
+        p = request.param(started, folder, port, upstream.port, with_token, ca)
         p.penstock = server
         return p.start(fail_open)
     return start
@@ -234,3 +268,21 @@ def test_a_queue_delays(proxy, client):
 def test_a_token_is_carried(proxy, client):
     c = client(proxy(with_token=True).port)
     assert [c.send("POST", "/login", headers={"X-Penstock-Token": "guess"}).status for n in range(3)] == [200, 200, 429]
+
+
+# Between machines the token must not be read on the way: each proxy speaks TLS to Penstock, and speaks
+# to nobody who cannot prove that it is Penstock.
+def test_a_check_is_encrypted(proxy, client, started):
+    certificates = started(Certificates("127.0.0.1", "one.test"))
+    c = client(proxy(with_token=True, certificates=certificates).port)
+    assert [c.send("POST", "/login").status for n in range(3)] == [200, 200, 429]
+
+
+def test_an_impostor_is_not_asked(proxy, client, started, upstream):
+    certificates = started(Certificates("127.0.0.1", "one.test"))
+    for name in ("127.0.0.1", "one.test"):
+        certificates.issue(name, authority="other")
+    p = proxy(with_token=True, certificates=certificates)
+    before = len(upstream.seen)
+    assert client(p.port).send("GET", "/other").status == p.down
+    assert len(upstream.seen) == before

@@ -58,7 +58,8 @@ const field<gateway_config> gateway_table[] = {
      read_timeout<&gateway_config::response_timeout>},
     {{"access_log", "map", "off", "A line of JSON for each request, or for some."},
      read_access_log},
-    {{"tls", "map", "none", "Certificates; without them clients speak plain HTTP."}, read_tls},
+    {{"tls", "map", "none", "Certificates; without them clients speak plain HTTP."},
+     [](const value& v, gateway_config& g) { read_tls(v, g.tls); }},
     {{"upstream_tls", "map", "none", "How `https://` upstreams are checked."}, read_upstream_tls},
     {{"share_port", "true or false", "false",
       "Other instances may listen on the same port, for rolling restarts: start the new one, then "
@@ -88,6 +89,8 @@ const field<decision_config> decision_table[] = {
      [](const value& v, decision_config& d) {
        read_with(v, parse_sha256, "64 hex digits", d.token_sha256);
      }},
+    {{"tls", "map", "none", "Certificates for `http`; without them it speaks plain HTTP."},
+     [](const value& v, decision_config& d) { read_tls(v, d.tls); }},
 };
 
 const field<config> admin_table[] = {
@@ -124,7 +127,8 @@ const field<health_config> health_table[] = {
 void read_gateway(const value& v, config& out) {
   out.at.gateway = v.at();
   if (!read_map(v, gateway_table, out.gateway)) return;
-  place_tls_files(out.gateway, out.file);
+  place_tls_files(out.gateway.tls, out.file);
+  place_upstream_tls_files(out.gateway, out.file);
   if (out.gateway.max_request_line > out.gateway.max_head) {
     const auto where = v.find("max_request_line");
     (where ? *where : *v.find("max_head"))
@@ -135,7 +139,7 @@ void read_gateway(const value& v, config& out) {
 }
 
 void read_decision(const value& v, config& out) {
-  read_map(v, decision_table, out.decision);
+  if (read_map(v, decision_table, out.decision)) place_tls_files(out.decision.tls, out.file);
 }
 
 void read_admin(const value& v, config& out) {
@@ -156,6 +160,7 @@ void describe_listeners(std::vector<section_doc>& to) {
   describe_tls(to);
   to.push_back({"decision", "Listeners that only decide, for proxies and programs that ask.",
                 docs_of(decision_table)});
+  describe_decision_tls(to);
   to.push_back({"admin", "Dashboard, inspection and changes.", docs_of(admin_table)});
   to.push_back({"health", "For orchestrators and Prometheus.", docs_of(health_table)});
 }

@@ -16,9 +16,11 @@ void read_root(const value& v, config& out);
 void read_store(const value& v, config& out);
 void read_gateway(const value& v, config& out);
 void read_access_log(const value& v, gateway_config& out);  // within gateway
-void read_tls(const value& v, gateway_config& out);
+void read_tls(const value& v, std::optional<tls_config>& out);
 void read_upstream_tls(const value& v, gateway_config& out);
-void place_tls_files(gateway_config& g, const std::string& policy_file);
+// Relative paths become relative to the policy's folder.
+void place_tls_files(std::optional<tls_config>& tls, const std::string& policy_file);
+void place_upstream_tls_files(gateway_config& g, const std::string& policy_file);
 void read_decision(const value& v, config& out);
 void read_admin(const value& v, config& out);
 void read_health(const value& v, config& out);
@@ -59,7 +61,8 @@ void describe_root(std::vector<section_doc>& to);
 void describe_store(std::vector<section_doc>& to);
 void describe_listeners(std::vector<section_doc>& to);
 void describe_access_log(std::vector<section_doc>& to);
-void describe_tls(std::vector<section_doc>& to);
+void describe_tls(std::vector<section_doc>& to);  // of the gateway
+void describe_decision_tls(std::vector<section_doc>& to);
 void describe_client(std::vector<section_doc>& to);
 void describe_exempt(std::vector<section_doc>& to);
 void describe_responses(std::vector<section_doc>& to);

@@ -1,4 +1,4 @@
-// `gateway.tls:` and `gateway.upstream_tls:`.
+// `gateway.tls:`, `decision.tls:` and `gateway.upstream_tls:`.
 #include "config/sections/sections.hpp"
 
 namespace penstock::config {
@@ -43,6 +43,12 @@ const field<upstream_tls_config> upstream_table[] = {
      [](const value& v, upstream_tls_config& t) { read_word(v, switch_words, t.verify); }},
 };
 
+std::vector<field_doc> server_docs() {
+  auto fields = docs_of(certificate_table);
+  for (const auto& row : table) fields.push_back(row.about);
+  return fields;
+}
+
 // As for other files that a policy names: relative to the policy's own folder.
 void place(std::string& path, const std::string& policy_file) {
   const auto slash = policy_file.rfind('/');
@@ -52,38 +58,45 @@ void place(std::string& path, const std::string& policy_file) {
 
 }  // namespace
 
-void read_tls(const value& v, gateway_config& out) {
+void read_tls(const value& v, std::optional<tls_config>& out) {
   tls_config t;
   std::vector<bound_field> fields;
   bind(fields, std::span<const field<certificate_config>>(certificate_table), t.first);
   bind(fields, std::span<const field<tls_config>>(table), t);
-  if (read_map(v, fields)) out.tls = std::move(t);
+  if (read_map(v, fields)) out = std::move(t);
 }
 
 void read_upstream_tls(const value& v, gateway_config& out) {
   read_map(v, upstream_table, out.upstream_tls);
 }
 
-void place_tls_files(gateway_config& g, const std::string& policy_file) {
+void place_upstream_tls_files(gateway_config& g, const std::string& policy_file) {
   place(g.upstream_tls.ca, policy_file);
-  if (!g.tls) return;
-  place(g.tls->first.certificate, policy_file);
-  place(g.tls->first.key, policy_file);
-  for (auto& one : g.tls->sni) {
+}
+
+void place_tls_files(std::optional<tls_config>& tls, const std::string& policy_file) {
+  if (!tls) return;
+  place(tls->first.certificate, policy_file);
+  place(tls->first.key, policy_file);
+  for (auto& one : tls->sni) {
     place(one.certificate, policy_file);
     place(one.key, policy_file);
   }
 }
 
 void describe_tls(std::vector<section_doc>& to) {
-  auto fields = docs_of(certificate_table);
-  for (const auto& row : table) fields.push_back(row.about);
   to.push_back({"gateway.tls",
                 "TLS for clients: 1.2 and 1.3, tickets for resumption, HTTP/1.1 by ALPN. A reload "
                 "reads the files anew; on an error the old certificates stay in use.",
-                std::move(fields)});
+                server_docs()});
   to.push_back({"gateway.upstream_tls", "For upstreams that begin with `https://`.",
                 docs_of(upstream_table)});
+}
+
+void describe_decision_tls(std::vector<section_doc>& to) {
+  to.push_back({"decision.tls",
+                "TLS for who asks on `http`. Keys, reload and errors as in `gateway.tls`.",
+                server_docs()});
 }
 
 }  // namespace penstock::config
