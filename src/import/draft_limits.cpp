@@ -58,10 +58,17 @@ class limit_drafter {
       : model_(model), keys_(keys), draft_(draft) {}
 
   result<bool> run() {
-    for (const auto& s : model_.servers)
-      if (!s.answers_itself) servers_.push_back(&s);
+    // Servers that only redirect or have files are none of ours.
+    std::vector<std::vector<placed_limit>> placed;
+    for (const auto& s : model_.servers) {
+      if (s.answers_itself) continue;
+      auto limits = place_limits(s, draft_.left_out);
+      if (limits.empty() && !passes_on(s)) continue;
+      servers_.push_back(&s);
+      placed.push_back(std::move(limits));
+    }
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-      for (auto& placed : place_limits(*servers_[i], draft_.left_out)) take(i, std::move(placed));
+      for (auto& one : placed[i]) take(i, std::move(one));
       if (made_.size() > most_limits) return too_many("more than 1000 limits");
     }
     for (auto& m : made_) finish(m);

@@ -63,7 +63,7 @@ struct found_target {
 
 void collect(const std::vector<location>& from, std::vector<found_target>& to) {
   for (const auto& l : from) {
-    if (!l.to.directive.empty()) to.push_back({&l.to, &l});
+    if (!l.to.directive.empty() && !l.internal) to.push_back({&l.to, &l});
     collect(l.nested, to);
   }
 }
@@ -75,7 +75,7 @@ class upstream_drafter {
   void run() {
     std::vector<found_target> all;
     for (const auto& s : model_.servers) {
-      if (s.answers_itself) continue;
+      if (!passes_on(s)) continue;
       for (const auto& listen : s.listens)
         if (std::find(draft_.listens.begin(), draft_.listens.end(), listen) == draft_.listens.end())
           draft_.listens.push_back(listen);
@@ -105,7 +105,7 @@ class upstream_drafter {
  private:
   void leave_out(const found_target& t, std::string why) {
     draft_.left_out.push_back({remark_kind::left_out, t.to->at,
-                               t.to->directive + " " + shown(t.to->url), std::move(why)});
+                               t.to->directive + " " + shown(t.to->url), std::move(why), true});
   }
 
   void differ(const found_target& t, std::string why) {
@@ -164,7 +164,7 @@ void draft_client(const nginx_model& model, policy_draft& draft) {
   if (draft.face_for == face::decision) return;
   const server* first = nullptr;
   for (const auto& s : model.servers) {
-    if (s.answers_itself) continue;
+    if (!passes_on(s)) continue;
     if (first == nullptr) {
       first = &s;
     } else if (s.rules.trusted != first->rules.trusted ||

@@ -25,6 +25,8 @@ result<imported_policy> import_nginx(const std::string& path, const nginx_files&
   if (auto ok = draft_limits(*model, keys, draft); !ok) return ok.error();
   draft_client(*model, draft);
   draft_upstream(*model, draft);
+  if (draft.face_for == face::decision)
+    std::erase_if(draft.left_out, [](const remark& r) { return r.gateway_only; });
 
   const auto slash = path.rfind('/');
   auto policy = write_policy(shown(path.substr(slash + 1)), draft);

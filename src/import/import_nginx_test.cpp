@@ -163,6 +163,10 @@ TEST(ImportNginx, CountsWhatIsNotTheSame) {
        http("server { location / {" + pass + "} location ~ x$ { limit_req zone=a; } }"), 0, 0, 1},
       {"an expression that changes nothing",
        http("server { limit_req zone=a; location / {" + pass + "} location ~ x$ { } }"), 1, 0, 0},
+      {"what stays in nginx is no loss",
+       http(
+           "server { limit_conn c 5; deny all; location / { limit_req zone=a; fastcgi_pass x; } }"),
+       1, 0, 0},
       {"an error page of another status",
        http("error_page 404 /no.html; server { location / { limit_req zone=a;" + pass + "} }"), 1,
        0, 0},

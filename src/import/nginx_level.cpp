@@ -63,16 +63,22 @@ result<bool> level_reader::read_one(const directive& d, level& into) {
     into.address_header = d.args[0];
     into.address_header_at = d.at;
   } else if (d.name == "limit_conn") {
-    model_.remarks.push_back({remark_kind::left_out, d.at, d.text(),
-                              "Penstock counts requests over time, not those in progress; a queue "
-                              "(algorithm: leaky_bucket) bounds how fast an API is entered"});
+    leave_out(d,
+              "Penstock counts requests over time, not those in progress; a queue (algorithm: "
+              "leaky_bucket) bounds how fast an API is entered");
   } else if (d.name == "limit_rate") {
-    model_.remarks.push_back(
-        {remark_kind::left_out, d.at, d.text(), "Penstock does not limit the speed of answers"});
+    leave_out(d, "Penstock does not limit the speed of answers");
+  } else if (d.name == "deny" || d.name == "auth_basic" || d.name == "auth_request") {
+    if (d.args.size() != 1 || d.args[0] != "off")
+      leave_out(d, "the gateway lets these requests pass; `block` refuses addresses everywhere");
   } else if (d.name == "error_page") {
     read_error_page(d);
   }
   return true;
+}
+
+void level_reader::leave_out(const directive& d, const char* why) {
+  model_.remarks.push_back({remark_kind::left_out, d.at, d.text(), why, true});
 }
 
 void level_reader::read_error_page(const directive& d) {

@@ -20,6 +20,7 @@ class level_reader {
   result<bool> read_one(const directive& d, level& into);
   result<bool> read_limit_req(const directive& d, level& into);
   void read_error_page(const directive& d);
+  void leave_out(const directive& d, const char* why);
 
   nginx_model& model_;
 };

@@ -25,6 +25,18 @@ std::vector<const directive*> http_level(const nginx_tree& tree) {
   return out;
 }
 
+bool is_pass(std::string_view name) {
+  constexpr std::array<std::string_view, 6> names{"proxy_pass", "fastcgi_pass", "uwsgi_pass",
+                                                  "scgi_pass",  "grpc_pass",    "memcached_pass"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool passes_on(const std::vector<location>& locations) {
+  return std::any_of(locations.begin(), locations.end(), [](const location& l) {
+    return !l.to.directive.empty() || passes_on(l.nested);
+  });
+}
+
 class model_reader {
  public:
   result<nginx_model> run(const nginx_tree& tree) {
@@ -210,6 +222,8 @@ class model_reader {
     for (const auto& c : d.children) {
       if (c.name == "server_name") s.names.insert(s.names.end(), c.args.begin(), c.args.end());
       if (c.name == "return") s.answers_itself = true;
+      if (c.name == "limit_req_zone")
+        return fault(c.at, "\"limit_req_zone\" is not allowed in a server", "move it to http");
       if (c.name != "listen") continue;
       std::string text;
       for (const auto& a : c.args) {
@@ -245,7 +259,8 @@ class model_reader {
     for (const auto& c : d.children) {
       children.push_back(&c);
       if (c.name == "return") l.answers_itself = true;
-      if (c.name.ends_with("_pass") && !c.args.empty() && l.to.directive.empty())
+      if (c.name == "internal") l.internal = true;
+      if (is_pass(c.name) && !c.args.empty() && l.to.directive.empty())
         l.to = {c.name, c.args[0], c.at};
     }
     auto rules = levels.read(children, outer);
@@ -313,6 +328,10 @@ class model_reader {
 };
 
 }  // namespace
+
+bool passes_on(const server& s) {
+  return !s.answers_itself && passes_on(s.locations);
+}
 
 result<nginx_model> read_model(const nginx_tree& tree) {
   return model_reader().run(tree);

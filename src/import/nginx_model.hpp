@@ -63,6 +63,7 @@ struct location {
   std::string text;
   level rules;
   bool answers_itself = false;  // `return`: the answer comes before any limit
+  bool internal = false;        // for redirects inside nginx; clients get 404
   target to;
   std::vector<location> nested;
 };
@@ -111,6 +112,7 @@ struct remark {
   place at;
   std::string text;  // the line it is about; may be empty
   std::string why;
+  bool gateway_only = false;  // no loss where nginx keeps serving
 };
 
 struct error_page {
@@ -127,6 +129,9 @@ struct nginx_model {
   std::vector<error_page> error_pages;
   std::vector<remark> remarks;  // found while reading
 };
+
+// Whether some location passes requests on to another program.
+[[nodiscard]] bool passes_on(const server& s);
 
 // Errors: invalid_config where nginx would refuse the file too: a rate or burst that is none, an
 // unknown or repeated zone.

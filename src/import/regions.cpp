@@ -77,6 +77,7 @@ class placer {
               "nginx comes here by an internal redirect, after the limits of the first location");
         continue;
       }
+      if (l.internal) continue;
       if (l.answers_itself && l.rules.own_uses)
         leave_out(l, "`return` answers before any limit, so nginx never limits here");
       const bool regex = l.kind == location_kind::regex || l.kind == location_kind::regex_nocase;

@@ -6,9 +6,12 @@ so that a slow machine does not change the outcome."""
 import concurrent.futures
 import os
 import pathlib
+import re
+import textwrap
 import time
 
 import pytest
+import yaml
 
 import harness
 
@@ -254,3 +257,17 @@ def test_a_policy_for_an_nginx_that_asks(tmp_path):
     path = pathlib.Path(tmp_path, "policy.yaml")
     path.write_text(policy)
     assert harness.run("check", str(path))[0] == 0
+
+
+# What the guide shows is what its reader gets.
+def test_the_guide_shows_what_is_printed(tmp_path):
+    guide = (harness.ROOT / "docs/guides/from-nginx-limit-req.md").read_text()
+    block = lambda language: textwrap.dedent(re.search(rf"   ```{language}\n(.*?)   ```", guide, re.S).group(1))
+    original = tmp_path / "nginx.conf"
+    original.write_text(block("nginx"))
+    assert yaml.safe_load(imported(original)) == yaml.safe_load(block("yaml"))
+    bare = "\n".join(line.split("  # ")[0] for line in imported(original).splitlines()
+                     if line.strip() and not line.strip().startswith("#"))
+    assert bare + "\n" == block("yaml")
+    code, out, _ = harness.run("import", "nginx", "--strict", str(original))
+    assert code == 0 and "0 differences, 0 lines left out" in out
