@@ -23,6 +23,7 @@ config running() {
   c.gateway.listen = penstock::config::listen_address{.host = "127.0.0.1", .port = 8080};
   c.gateway.upstreams.emplace_back();
   c.gateway.tls.emplace();
+  c.decision.tls.emplace();
   c.gateway.access_log.mode = penstock::config::access_log_mode::all;
   return c;
 }
@@ -53,6 +54,7 @@ TEST(NeedsRestart, NamesExactlyTheKeysThatAreNotTaken) {
        {"gateway.access_log.mode"}},
       {"log path", [](config& c) { c.gateway.access_log.path = "x"; }, {"gateway.access_log.path"}},
       {"decision", [](config& c) { c.decision.token_sha256 = "x"; }, {"decision"}},
+      {"decision tls off", [](config& c) { c.decision.tls.reset(); }, {"decision"}},
       {"admin", [](config& c) { c.admin.token = "x"; }, {"admin"}},
       {"health", [](config& c) { c.health.listen.emplace(); }, {"health"}},
       {"two",
@@ -74,6 +76,7 @@ TEST(NeedsRestart, NamesExactlyTheKeysThatAreNotTaken) {
        [](config& c) { c.gateway.tls->least = penstock::config::tls_least::v1_3; },
        {}},
       {"handshake", [](config& c) { c.gateway.tls->handshake_timeout = duration{5}; }, {}},
+      {"decision certificate", [](config& c) { c.decision.tls->first.certificate = "x"; }, {}},
       {"log mode", [](config& c) { c.gateway.access_log.mode = access_log_mode::refused; }, {}},
       {"log sample", [](config& c) { c.gateway.access_log.sample = 5; }, {}},
       {"log lines", [](config& c) { c.gateway.access_log.max_lines = 5; }, {}},
@@ -87,6 +90,7 @@ TEST(NeedsRestart, NamesExactlyTheKeysThatAreNotTaken) {
     EXPECT_EQ(needs_restart(now, next), r.restart) << r.name << ", taken";
     if (r.restart.empty()) {
       EXPECT_EQ(now.gateway, next.gateway) << r.name;
+      EXPECT_EQ(now.decision, next.decision) << r.name;
     } else {
       EXPECT_EQ(now.gateway, running().gateway) << r.name;
     }

@@ -148,6 +148,18 @@ def test_a_crash_restarts_and_a_mistake_does_not(machine):
     wait_until_served(machine)
 
 
+# A new process takes over under the unit's restrictions, and systemd knows it from then on.
+def test_a_rolling_restart_is_followed(machine):
+    wait_until_served(machine)
+    before = shown(machine, "MainPID")["MainPID"]
+    machine.sure("systemctl", "kill", "--kill-who=main", "-s", "USR2", "penstock")
+    harness.wait_for(lambda: shown(machine, "MainPID")["MainPID"] not in (before, "0"), "another process is the main one")
+    harness.wait_for(lambda: machine.run("test", "-d", f"/proc/{before}")[0] != 0, "the old process is gone", 60)
+    assert shown(machine, "ActiveState", "NRestarts")["ActiveState"] == "active"
+    assert machine.get(7071, "/readyz")[0] == 200
+    machine.sure("systemctl", "reload", "penstock")
+
+
 # The file system is not its own, but for what the unit gives it.
 def test_it_writes_only_where_it_should(machine):
     wait_until_served(machine)
