@@ -7,6 +7,7 @@ rounds, medians. CPU of Redis is its own user and system time per call, sockets 
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
@@ -33,9 +34,34 @@ class Redis:
         return subprocess.run(["redis-cli", "-s", self.socket, *extra, *words], check=True,
                               input=data, capture_output=True).stdout.decode(errors="replace").strip()
 
+    def used_memory(self):
+        return int(next(line.split(":")[1] for line in self.call("INFO", "memory").splitlines()
+                        if line.startswith("used_memory:")))
+
     def cpu_us(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
+def memory_of_clients(redis, sha, args, clients):
+    """Octets of Redis for each of `clients` addresses that asked once, everything included."""
+    redis.call("FLUSHALL")
+    before = redis.used_memory()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(redis.socket)
+        answers = s.makefile("rb")
+        for first in range(0, clients, 1000):
+            out = []
+            for n in range(first, min(first + 1000, clients)):
+                key = b"penstock:1:{address:%d.%d.%d.%d}:client" % (10 + (n >> 24), n >> 16 & 255, n >> 8 & 255, n & 255)
+                out.append(b"*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n"
+                           % (sha.encode(), len(key), key, len(args), args))
+            s.sendall(b"".join(out))
+            for _ in out:
+                fields = int(answers.readline()[1:])
+                for _ in range(fields):
+                    answers.readline()
+    return (redis.used_memory() - before) / clients
 
 
 def benchmark(redis, sha, keys, args, clients, pipeline, requests):
@@ -98,6 +124,15 @@ def main(binary):
                 print(f"{algorithm:24}{rate:9.0f}{statistics.median(theirs):9.0f}"
                       f"{rate / statistics.median(theirs):7.2f}{median(ours, 'cpu_us'):11.2f}"
                       f"{median(ours, 'redis_us'):10.1f}{size:11d}   ({count} keys)")
+            clients = int(os.environ.get("BENCH_CLIENTS", "200000"))
+            for algorithm in ALGORITHMS[:-1]:
+                args_file = folder + "/args"
+                script = subprocess.run([binary, "words", algorithm, args_file], check=True, capture_output=True).stdout
+                each = memory_of_clients(redis, redis.call("SCRIPT", "LOAD", data=script),
+                                         pathlib.Path(args_file).read_bytes(), clients)
+                print(f"{algorithm}: {each:.0f} octets of Redis for a client, {each * 1e6 / 2**20:.0f} MiB for a million "
+                      f"({clients} addresses)")
+            redis.call("FLUSHALL")
             for in_flight in (1, 16, 64, 256):
                 rows = [load(binary, redis, "token_bucket", in_flight) for _ in range(ROUNDS)]
                 print(f"token_bucket, {in_flight:3d} in flight: client {median(rows, 'cpu_us'):.2f} us per check, "
