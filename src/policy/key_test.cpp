@@ -119,11 +119,13 @@ TEST(key, is_written_as_the_reference_says) {
   for (const row& r : rows) EXPECT_EQ(key_text(*compiled(one(r.key)), r.r), r.want) << r.name;
 }
 
-// Hosts with and without the final dot are one host.
-TEST(key, ignores_the_final_dot_of_a_host) {
+// Hosts with and without final dots, and one IPv6 address in all its spellings, are one host.
+TEST(key, counts_every_spelling_of_a_host_as_one) {
   const auto p = compiled(one(key_of(key_kind::host)));
   EXPECT_EQ(key_text(*p, {.host = "API.example.com."}), "host:api.example.com");
   EXPECT_EQ(key_text(*p, {.host = "[2001:DB8::1]:80"}), "host" + sha("[2001:db8::1]"));
+  EXPECT_EQ(key_text(*p, {.host = "[2001:db8:0:0::0:1]"}), "host" + sha("[2001:db8::1]"));
+  EXPECT_EQ(key_text(*p, {.host = "API.example.com.."}), "host:api.example.com");
 }
 
 // Ten thousand addresses of one household are one client; the neighbour is another.

@@ -1,5 +1,10 @@
 #include "policy/request_values.hpp"
 
+#include <algorithm>
+#include <array>
+
+#include <arpa/inet.h>
+
 #include "base/ascii.hpp"
 
 namespace penstock::policy {
@@ -80,12 +85,31 @@ found_value find_cookie(field_list fields, std::string_view name) noexcept {
   return found;
 }
 
+namespace {
+
+// The one spelling of an IPv6 address (RFC 5952); false: it is none.
+bool append_ipv6(std::string& out, std::string_view text) {
+  std::array<char, INET6_ADDRSTRLEN> spelling{};
+  if (text.size() >= spelling.size()) return false;
+  std::ranges::copy(text, spelling.begin());
+  in6_addr octets{};
+  if (::inet_pton(AF_INET6, spelling.data(), &octets) != 1) return false;
+  ::inet_ntop(AF_INET6, &octets, spelling.data(), spelling.size());
+  out.push_back('[');
+  out.append(spelling.data());
+  out.push_back(']');
+  return true;
+}
+
+}  // namespace
+
 void append_host(std::string& out, std::string_view authority) {
   if (authority.starts_with('[')) {
     authority = authority.substr(0, authority.find(']') + 1);
+    if (authority.size() > 2 && append_ipv6(out, authority.substr(1, authority.size() - 2))) return;
   } else {
     authority = authority.substr(0, authority.find(':'));
-    if (authority.ends_with('.')) authority.remove_suffix(1);
+    while (authority.ends_with('.')) authority.remove_suffix(1);
   }
   for (const char c : authority) out.push_back(ascii::lower(c));
 }

@@ -30,7 +30,8 @@ struct found_value {
 // Over all Cookie fields; names compare exactly, one pair of quotes around the value is dropped.
 [[nodiscard]] found_value find_cookie(field_list fields, std::string_view name) noexcept;
 
-// Writes the host as it is compared: lower case, without port and final dot, brackets kept.
+// Writes the host as it is compared: lower case, without port and final dots; IPv6 addresses in
+// brackets and in their one spelling, so that a client cannot make several hosts of one.
 void append_host(std::string& out, std::string_view authority);
 
 }  // namespace penstock::policy
