@@ -202,7 +202,9 @@ class limit_drafter {
                         [&](const limit_draft& other) { return other.from == l.from; });
       if (same < 2) continue;
       l.differs.push_back("nginx counts the " + std::to_string(same) + " limits of zone " +
-                          shown(l.from->name) + " together, here each has a counter of its own");
+                          shown(l.from->name) +
+                          " together; here each has a counter of its own, so that a client "
+                          "of several places is admitted more");
     }
     std::set<const zone*> used;
     for (const auto& l : draft_.limits)

@@ -68,9 +68,11 @@ result<bool> level_reader::read_one(const directive& d, level& into) {
               "leaky_bucket) bounds how fast an API is entered");
   } else if (d.name == "limit_rate") {
     leave_out(d, "Penstock does not limit the speed of answers");
-  } else if (d.name == "deny" || d.name == "auth_basic" || d.name == "auth_request") {
+  } else if (d.name == "deny") {
+    leave_out(d, "the gateway lets them pass; `block` refuses addresses, everywhere");
+  } else if (d.name == "auth_basic" || d.name == "auth_request") {
     if (d.args.size() != 1 || d.args[0] != "off")
-      leave_out(d, "the gateway lets these requests pass; `block` refuses addresses everywhere");
+      leave_out(d, "the gateway does not authenticate; the API behind it has to");
   } else if (d.name == "error_page") {
     read_error_page(d);
   }
