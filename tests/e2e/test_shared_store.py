@@ -79,8 +79,9 @@ def test_a_refused_key_costs_redis_a_call_a_second(started, serve, client):
 
 
 GUIDE = (harness.ROOT / "docs/guides/shared-store.md").read_text()
+QUEUE = ", queue: 999, undelayed: 999"
 EVERY_ALGORITHM = "".join(
-    f"  - {{ name: {a}, key: address, algorithm: {a}, rate: 1000/30d{', queue: 999, undelayed: 999' if a == 'leaky_bucket' else ''} }}\n"
+    f"  - {{ name: {a}, key: address, algorithm: {a}, rate: 1000/30d{QUEUE if a == 'leaky_bucket' else ''} }}\n"
     for a in ["token_bucket", "fixed_window", "sliding_window_log", "sliding_window_counter", "leaky_bucket"])
 
 

@@ -110,9 +110,10 @@ class Trouble:
         record(row, what, "at most a line of log a second", f"{lines} in {most:.0f} s", lines <= most)
         if back is not None:
             record(row, what, f"back within {back} s", f"{self.back():.2f} s", self.back() <= back)
-            settled = open_loop.between(self.seen, self.over + back, float("inf"))
+            settled = open_loop.between(self.seen, self.over + self.back() + 0.3, float("inf"))
             bad = sum(1 for s in settled if s.status != 200)
-            record(row, what, "then served by the store again", f"{bad} of {len(settled)} not 200", bad <= len(settled) * 0.1)
+            record(row, what, "then served by the store again", f"{bad} of {len(settled)} not 200",
+                   settled and bad <= len(settled) * 0.1)
 
 
 def trouble(started, gateway, begin, end, seconds=None, rate=150, settle=1.5, up=True, headers=None):

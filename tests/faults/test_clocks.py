@@ -115,4 +115,5 @@ def test_f18_redis(started, upstream, step):
     record("F18", f"Redis' clock {step:+d} s", "one budget more" if allowed else "none passes",
            sorted(set(most.values())), max(most.values()) <= allowed)
     longest = max(wait for _, wait in again.values())
-    record("F18", f"Redis' clock {step:+d} s", f"no wait above {2 * PERIOD} s, one window more", f"{longest} s", longest <= 2 * PERIOD)
+    record("F18", f"Redis' clock {step:+d} s", f"no wait above {2 * PERIOD} s, one window more", f"{longest} s",
+           longest <= 2 * PERIOD)

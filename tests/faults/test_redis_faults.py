@@ -1,6 +1,5 @@
 """Faults of a standalone Redis, and of the way to it, under a gateway that is in use: F1 to F9."""
 import harness
-import open_loop
 import private_network
 import pytest
 from fault_proxy import FaultProxy

@@ -32,7 +32,8 @@ def test_f10_failover(started, upstream):
     seen.record_usual("F10", "SIGKILL of the master, 3 Sentinels", [200, 503], back=5)
     policy_only = [s.due for s in seen.seen if s.status == 503]
     took = max(policy_only) - min(policy_only) if policy_only else 0
-    record("F10", "SIGKILL of the master, down-after 1 s", "answers by policy <= 3 s (5 on a busy machine)", f"{took:.1f} s", took <= 5)
+    record("F10", "SIGKILL of the master, down-after 1 s", "answers by policy <= 3 s (5 on a busy machine)",
+           f"{took:.1f} s", took <= 5)
 
 
 def test_f10_no_more_than_two_budgets(started, upstream):

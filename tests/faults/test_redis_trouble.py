@@ -96,7 +96,7 @@ def test_f17_busy_script(started, upstream):
 
 def test_f17_loading(started, upstream):
     redis, gateway = on(started, upstream)
-    redis.call("DEBUG", "POPULATE", 20_000) if debug_works(redis) else fill(redis, 20_000)
+    redis.call("EVAL", "for i = 1, ARGV[1] do redis.call('SET', 'other:' .. i, i) end", 0, 20_000)
     redis.call("SAVE")
 
     def begin():
@@ -104,22 +104,12 @@ def test_f17_loading(started, upstream):
         redis.options += ["--dbfilename", "dump.rdb", "--key-load-delay", str(SECONDS * 50)]
         redis.start(wait=False)
         harness.wait_for(lambda: says(redis, "LOADING"), "Redis says that it is loading")
-    seen = trouble(started, gateway, begin, lambda: harness.wait_for(lambda: not says(redis, "LOADING"), "loaded", 60), seconds=0.1)
+    def end():
+        harness.wait_for(lambda: not says(redis, "LOADING"), "loaded", 60)
+    seen = trouble(started, gateway, begin, end, seconds=0.1)
     seen.record_usual("F17", "LOADING a dump", [200, 503], back=2)
     refused = sum(s.status == 503 for s in seen.during)
     record("F17", "LOADING a dump", "policy while it lasts", refused, refused > 0)
-
-
-def debug_works(redis):
-    try:
-        redis.call("DEBUG", "SLEEP", 0)
-        return True
-    except Refused:
-        return False
-
-
-def fill(redis, keys):
-    redis.call("EVAL", "for i = 1, ARGV[1] do redis.call('SET', 'other:' .. i, i) end return 1", 0, keys)
 
 
 def says(redis, word):

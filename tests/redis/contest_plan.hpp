@@ -2,6 +2,8 @@
 // them, and the lines of a history. Shared by both kinds of contest. Not thread-safe.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <fstream>
