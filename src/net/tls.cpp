@@ -108,18 +108,37 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size,
   return SSL_TLSEXT_ERR_OK;
 }
 
+// Which certificates a server has. Belongs to the SSL_CTX that sessions start with, and lives as
+// long: sessions keep that one, and may be in the middle of their handshake when a reload has
+// replaced everything else.
+struct server_names {
+  SSL_CTX* first;  // the owner
+  std::vector<context_ptr> others;
+};
+
+int names_index() {
+  static const int index = SSL_CTX_get_ex_new_index(
+      0, nullptr, nullptr, nullptr, [](void*, void* names, CRYPTO_EX_DATA*, int, long, void*) {
+        delete static_cast<server_names*>(names);
+      });
+  return index;
+}
+
+bool is_for(SSL_CTX* context, const char* name) {
+  return X509_check_host(SSL_CTX_get0_certificate(context), name, 0, 0, nullptr) == 1;
+}
+
 int choose_certificate(SSL* ssl, int*, void* argument) {
-  const auto& contexts = *static_cast<const std::vector<context_ptr>*>(argument);
+  const auto& names = *static_cast<const server_names*>(argument);
   const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
   if (name == nullptr) return SSL_TLSEXT_ERR_NOACK;
-  for (const auto& context : contexts) {
-    X509* certificate = SSL_CTX_get0_certificate(context.get());
-    if (X509_check_host(certificate, name, 0, 0, nullptr) == 1) {
-      if (SSL_get_SSL_CTX(ssl) != context.get()) SSL_set_SSL_CTX(ssl, context.get());
-      return SSL_TLSEXT_ERR_OK;
-    }
+  SSL_CTX* chosen = is_for(names.first, name) ? names.first : nullptr;
+  for (auto at = names.others.begin(); chosen == nullptr && at != names.others.end(); ++at) {
+    if (is_for(at->get(), name)) chosen = at->get();
   }
-  return SSL_TLSEXT_ERR_NOACK;  // the first one serves
+  if (chosen == nullptr) return SSL_TLSEXT_ERR_NOACK;  // the first one serves
+  if (SSL_get_SSL_CTX(ssl) != chosen) SSL_set_SSL_CTX(ssl, chosen);
+  return SSL_TLSEXT_ERR_OK;
 }
 
 result<context_ptr> server_context(const certificate_files& files, tls_version least) {
@@ -151,7 +170,7 @@ result<context_ptr> server_context(const certificate_files& files, tls_version l
 // --- contexts
 
 struct tls_context::state {
-  std::vector<context_ptr> contexts;  // the first one is what sessions start with
+  context_ptr first;  // what sessions start with, and keep
   bool verify = false;
 };
 
@@ -161,18 +180,27 @@ tls_context::~tls_context() = default;
 result<std::shared_ptr<const tls_context>> tls_context::server(const tls_server_options& options,
                                                                const tls_context* previous) {
   auto s = std::make_unique<state>();
+  auto names = std::make_unique<server_names>();
   for (const auto& files : options.certificates) {
     auto context = server_context(files, options.least);
     if (!context) return context.error();
-    s->contexts.push_back(std::move(*context));
+    if (s->first) {
+      names->others.push_back(std::move(*context));
+    } else {
+      s->first = std::move(*context);
+    }
   }
-  if (s->contexts.empty()) return error{errc::invalid_config, "TLS needs a certificate"};
-  SSL_CTX* first = s->contexts.front().get();
+  if (!s->first) return error{errc::invalid_config, "TLS needs a certificate"};
+  SSL_CTX* first = s->first.get();
+  names->first = first;
+  if (SSL_CTX_set_ex_data(first, names_index(), names.get()) != 1) {
+    return error{errc::io, "TLS: " + last_error()};
+  }
   SSL_CTX_set_tlsext_servername_callback(first, choose_certificate);
-  SSL_CTX_set_tlsext_servername_arg(first, &s->contexts);
+  SSL_CTX_set_tlsext_servername_arg(first, names.release());
   if (previous != nullptr) {
     std::array<unsigned char, ticket_keys_size> keys{};
-    SSL_CTX* old = previous->state_->contexts.front().get();
+    SSL_CTX* old = previous->state_->first.get();
     if (SSL_CTX_get_tlsext_ticket_keys(old, keys.data(), keys.size()) == 1) {
       SSL_CTX_set_tlsext_ticket_keys(first, keys.data(), keys.size());
     }
@@ -198,7 +226,7 @@ result<std::shared_ptr<const tls_context>> tls_context::client(const tls_client_
     }
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   }
-  s->contexts.push_back(std::move(context));
+  s->first = std::move(context);
   return std::shared_ptr<const tls_context>(std::make_shared<tls_context>(std::move(s)));
 }
 
@@ -242,14 +270,12 @@ struct tls_session::state {
 };
 
 tls_session::tls_session(const tls_context& context, int descriptor, std::string_view received)
-    : state_(
-          std::make_unique<state>(context.state_->contexts.front().get(), descriptor, received)) {
+    : state_(std::make_unique<state>(context.state_->first.get(), descriptor, received)) {
   if (state_->ssl) SSL_set_accept_state(state_->ssl.get());
 }
 
 tls_session::tls_session(const tls_context& context, int descriptor, host_name host)
-    : state_(std::make_unique<state>(context.state_->contexts.front().get(), descriptor,
-                                     std::string_view{})) {
+    : state_(std::make_unique<state>(context.state_->first.get(), descriptor, std::string_view{})) {
   SSL* ssl = state_->ssl.get();
   if (ssl == nullptr) return;
   SSL_set_connect_state(ssl);

@@ -49,6 +49,20 @@ class Tls : public testing::Test {
   std::array<int, 2> ends{};
 };
 
+// A reload replaces the context at any moment, also between a connection and its hello; the names
+// that the hello is looked up in must still be there.
+TEST_F(Tls, AHandshakeOutlivesTheContextThatItBeganWith) {
+  const auto second = make("b.test");
+  auto server = tls_context::server({.certificates = {make("a.test"), second}});
+  const auto client = tls_context::client({.ca_file = second.certificate});
+  ASSERT_TRUE(server && client);
+  tls_session there(**server, ends[0], std::string_view{});
+  tls_session here(**client, ends[1], tls_session::host_name{"b.test"});
+  ASSERT_EQ(there.handshake(), status::want_read);
+  server->reset();
+  EXPECT_TRUE(shake(there, here)) << there.failure() << ", " << here.failure();
+}
+
 // Octets arrive as they were sent, however small the socket, and the end is told.
 TEST_F(Tls, CarriesOctetsAndTheEnd) {
   const auto files = make("a.test");
