@@ -17,6 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 import harness  # noqa: E402
 
+# Asked to end, a bench ends what it has started.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TEMP = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
