@@ -16,7 +16,7 @@ std::string count_of(const object& from, std::string_view name) {
   return std::to_string(number_of(from, name));
 }
 
-// "10 of 20"; nothing when the quota is not one number.
+// "10 of 20".
 std::string remaining_text(const object& key) {
   return count_of(key, "remaining") + " of " + count_of(key, "units");
 }
