@@ -256,7 +256,7 @@ void append_upstream_request(const http1::request_head& head, const request_fact
     append(out, "Connection: upgrade\r\nUpgrade: ");
     bool first = true;
     for (const field& f : head.fields) {
-      if (!iequals(f.name, "upgrade")) continue;
+      if (!iequals(f.name, "upgrade") || f.value.empty()) continue;
       if (!first) append(out, ", ");
       append(out, f.value);
       first = false;
@@ -315,6 +315,7 @@ void append_local_answer(const local_answer& answer, std::string& out) {
 
 bool upgrade_allowed(const http1::request_head& head) noexcept {
   if (!head.upgrade || head.body != http1::framing::none || head.version_minor == 0) return false;
+  bool asks = false;
   for (const field& f : head.fields) {
     if (!iequals(f.name, "upgrade")) continue;
     std::string_view rest = f.value;
@@ -324,9 +325,10 @@ bool upgrade_allowed(const http1::request_head& head) noexcept {
           istarts_with(member, "tls/")) {
         return false;
       }
+      asks = asks || !member.empty();
     }
   }
-  return true;
+  return asks;
 }
 
 }  // namespace penstock::gateway

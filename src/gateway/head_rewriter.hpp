@@ -75,7 +75,7 @@ struct local_answer {
 void append_local_answer(const local_answer& answer, std::string& out);
 
 // The names that an Upgrade field asks for, but for those that would change what speaks on the
-// connection without our knowing (h2c): true when something is left to ask for.
+// connection without our knowing (h2c): true when there is something to ask for.
 [[nodiscard]] bool upgrade_allowed(const net::http1::request_head& head) noexcept;
 
 }  // namespace penstock::gateway

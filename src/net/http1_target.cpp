@@ -29,7 +29,8 @@ bool all_or_escaped(std::string_view s, std::uint8_t cls) noexcept {
 
 bool is_ipv6(std::string_view s) noexcept {
   std::array<char, 46> text{};  // INET6_ADDRSTRLEN; longer is no address
-  if (s.size() >= text.size()) return false;
+  // What stands behind a NUL would not be looked at.
+  if (s.size() >= text.size() || s.find('\0') != std::string_view::npos) return false;
   std::ranges::copy(s, text.begin());
   in6_addr address{};
   return inet_pton(AF_INET6, text.data(), &address) == 1;

@@ -90,7 +90,7 @@ namespace {
 // The one spelling of an IPv6 address (RFC 5952); false: it is none.
 bool append_ipv6(std::string& out, std::string_view text) {
   std::array<char, INET6_ADDRSTRLEN> spelling{};
-  if (text.size() >= spelling.size()) return false;
+  if (text.size() >= spelling.size() || text.find('\0') != std::string_view::npos) return false;
   std::ranges::copy(text, spelling.begin());
   in6_addr octets{};
   if (::inet_pton(AF_INET6, spelling.data(), &octets) != 1) return false;
