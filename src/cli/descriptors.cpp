@@ -16,8 +16,9 @@ descriptor_shares share_descriptors(std::size_t limit, bool decides) noexcept {
 
 std::size_t raise_descriptor_limit() noexcept {
   constexpr std::size_t plenty = std::size_t{1} << 20U;
+  constexpr std::size_t usual = 1024;
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return plenty;
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return usual;  // a filter of system calls
   const rlim_t wanted = std::min<rlim_t>(files.rlim_max, plenty);
   if (files.rlim_cur < wanted) {
     const rlimit raised{wanted, files.rlim_max};

@@ -65,6 +65,8 @@ class Chain:
                 harness.wait_for(lambda p=pid: not is_running(p), f"process {pid} ends")
                 continue
             os.kill(pid, signal.SIGKILL)
+        # Nobody looks at how the later ones ended.
+        assert not re.search(r"Sanitizer|runtime error", self.log), self.log
 
 
 class Load:
