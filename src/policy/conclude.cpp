@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/inline_vector.hpp"
 #include "policy/policy_impl.hpp"
 #include "policy/text_writer.hpp"
 
@@ -172,13 +171,14 @@ void policy_impl::conclude(const request_view& request, const plan& plan,
   }
   const verdict_summary s = summarise(plan, verdicts);
   out.shadow_refused = s.shadow_refused;
-  inline_vector<const window*, labels_max> windows;
+  std::array<const window*, labels_max> window_at;
+  const std::span<const window*> windows = std::span(window_at).first(verdicts.size());
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    windows.emplace_back(&window_of(plan.limit_of[i], *plan.charges[i].what));
+    windows[i] = &window_of(plan.limit_of[i], *plan.charges[i].what);
   }
   {
     text_writer to(out.headers);
-    write_rate_headers(plan, verdicts, {windows.data(), windows.size()}, s, in.decided_at, to);
+    write_rate_headers(plan, verdicts, windows, s, in.decided_at, to);
   }
   if (s.reported == verdict_summary::none) return;
   const std::uint32_t limit = plan.limit_of[s.reported];
