@@ -401,10 +401,10 @@ std::string check_connection_fields(std::string_view input) {
                            .expect_continue = next.expect_continue},
                           twice);
   // One hop more is in Via; and only there.
-  const auto extra = twice.find("Via: 1.1 penstock\r\n");
+  const auto extra = twice.find("\r\nVia: 1.1 penstock\r\n");
   if (extra == std::string::npos) return "no Via";
   std::string rest = twice;
-  rest.erase(extra, sizeof("Via: 1.1 penstock\r\n") - 1);
+  rest.erase(extra, sizeof("\r\nVia: 1.1 penstock") - 1);
   std::vector<std::string> a, b;
   const auto lines = [](const std::string& text, std::vector<std::string>& out) {
     for (std::size_t at = 0; at < text.size();) {
