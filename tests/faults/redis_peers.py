@@ -65,7 +65,11 @@ class Redis:
         self.config = config
         self.folder = tempfile.TemporaryDirectory(prefix="penstock-redis-")  # lives over restarts
         self.process = None
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self, wait=True):
         """Starts it, again after kill(): same port, no data."""
@@ -123,9 +127,10 @@ class Redis:
         self.process.child.send_signal(signal.SIGCONT)
 
     def close(self):
-        if self.process.child.poll() is None:
-            self.resume()
-        self.process.close()
+        if self.process is not None:
+            if self.process.child.poll() is None:
+                self.resume()
+            self.process.close()
         self.folder.cleanup()
 
     def flush(self):
