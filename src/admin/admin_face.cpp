@@ -293,12 +293,16 @@ void admin_face::get_offenders(net::http_exchange& x) {
     return refuse(x, 400, "window is 1m, 10m or 1h");
   }
   if (!n) return refuse(x, 400, "n is a number from 1 to 100");
-  const auto report = counts_.top(by == "refusals" ? ranking::refusals : ranking::requests,
-                                  over == "1m"    ? window::minute
-                                  : over == "10m" ? window::ten_minutes
-                                                  : window::hour,
-                                  *n, loop_.now());
-  answer(x, offenders_json(report, counts_.limits()));
+  const auto r = by == "refusals" ? ranking::refusals : ranking::requests;
+  const auto w = over == "1m" ? window::minute : over == "10m" ? window::ten_minutes : window::hour;
+  does_.others_offenders(answer_with<other_offenders>(x, [this, r, w, n = *n](const auto& others) {
+    const auto own = counts_.top(r, w, SIZE_MAX, loop_.now());
+    std::vector<telemetry::named_summary> all = {telemetry::named(own, counts_.limits())};
+    for (const auto& of : others.processes) {
+      all.push_back(of[static_cast<std::size_t>(r)][static_cast<std::size_t>(w)]);
+    }
+    return offenders_json(telemetry::merged(all, n), own.covered, all.size(), others.whole);
+  }));
 }
 
 void admin_face::get_refusals(net::http_exchange& x) {

@@ -230,6 +230,29 @@ TEST_F(AdminFace, OffendersNameLimitAndKey) {
   EXPECT_EQ(ask("GET", "/api/v1/offenders?n=0")->status, 400);
 }
 
+// With a shared store the list is that of the fleet, and says so.
+TEST_F(AdminFace, OffendersOfOtherInstancesAreAdded) {
+  const std::vector<telemetry::limit_label> labels = {{"login", "address", "/login"}};
+  const auto slot = counts.limits().assign(labels).front();
+  counts.add_loop().keys.add(telemetry::ranking::refusals, slot, "address:a", on.now());
+  EXPECT_EQ(ask("GET", "/api/v1/offenders")->json().at("instances").as_int64(), 1);
+  EXPECT_TRUE(ask("GET", "/api/v1/offenders")->json().at("whole").as_bool());
+
+  telemetry::process_offenders other;
+  other[static_cast<std::size_t>(telemetry::ranking::refusals)]
+       [static_cast<std::size_t>(telemetry::window::minute)] = {
+           .keys = {{"login", "address:a", 4, 5}}, .total = 9, .floor = 2};
+  does.now_others = {.processes = {other}, .whole = false};
+  const auto merged = ask("GET", "/api/v1/offenders")->json();
+  EXPECT_EQ(merged.at("instances").as_int64(), 2);
+  EXPECT_FALSE(merged.at("whole").as_bool());
+  EXPECT_EQ(merged.at("total").as_int64(), 10);
+  EXPECT_EQ(merged.at("error_max").as_int64(), 2);
+  EXPECT_EQ(merged.at("top").as_array().at(0).at("at_least").as_int64(), 5);
+  EXPECT_EQ(merged.at("top").as_array().at(0).at("at_most").as_int64(), 6);
+  EXPECT_EQ(ask("GET", "/api/v1/offenders?window=1h")->json().at("total").as_int64(), 1);
+}
+
 // Counts of a limit stand beside its configuration.
 TEST_F(AdminFace, LimitsCarryTheirCounts) {
   does.now_limits = {{.name = "a", .key_type = "address", .quota = "10/s", .overridden = {}}};

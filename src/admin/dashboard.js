@@ -217,7 +217,9 @@ function show_offenders(report) {
       cell(k.at_least === k.at_most ? number(k.at_least) : number(k.at_least) + '–' + number(k.at_most), 'n'),
       key_actions(k.limit, k.key))), 'nobody');
   by_id('offenders-note').textContent = number(report.total) + ' in ' + span(report.covered_ms) +
-      (report.error_max ? '; keys not listed have at most ' + number(report.error_max) : '');
+      (report.error_max ? '; keys not listed have at most ' + number(report.error_max) : '') +
+      (report.instances > 1 ? '; ' + number(report.instances) + ' instances together' : '') +
+      (report.whole ? '' : '; other instances could not be heard');
 }
 
 async function inspect(limit, key) {

@@ -17,6 +17,7 @@ class fake_operations final : public operations {
   std::vector<limit_info> now_limits;
   std::vector<ban_info> now_bans;
   std::vector<key_state> now_keys;
+  other_offenders now_others;
   std::vector<std::string> asked;
   std::function<void()> finish;
 
@@ -26,6 +27,7 @@ class fake_operations final : public operations {
   std::vector<ban_info> bans() override { return now_bans; }
   std::vector<override_info> overrides() override { return {}; }
 
+  void others_offenders(done<other_offenders> then) override { then(now_others); }
   void inspect(const key_reference& what, done<std::vector<key_state>> then) override {
     asked.push_back("inspect " + what.limit + " " + what.key);
     if (what.key == "later") {

@@ -12,6 +12,8 @@
 #include <penstock/clock.hpp>
 #include <penstock/result.hpp>
 
+#include "telemetry/fleet_offenders.hpp"
+
 namespace penstock::admin {
 
 template <class T>
@@ -89,6 +91,12 @@ struct ban_info {
   bool by_limit = false;  // by a limit's `ban`, not by a person
 };
 
+// The offenders of the other processes that share the store.
+struct other_offenders {
+  std::vector<telemetry::process_offenders> processes;  // one for each other process
+  bool whole = true;  // false: there may be others that could not be heard
+};
+
 class operations {
  public:
   virtual ~operations() = default;
@@ -98,6 +106,9 @@ class operations {
   [[nodiscard]] virtual std::vector<limit_info> limits() = 0;
   [[nodiscard]] virtual std::vector<ban_info> bans() = 0;
   [[nodiscard]] virtual std::vector<override_info> overrides() = 0;
+
+  // What the processes that share the store last told; whole and none where nothing is shared.
+  virtual void others_offenders(done<other_offenders> then) = 0;
 
   // Errors of the calls below: invalid_argument (no such limit, or a key that no limit has the form
   // of; the message says which), store_unavailable.

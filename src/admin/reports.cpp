@@ -129,12 +129,14 @@ std::string limits_json(const std::vector<limit_info>& limits, const telemetry::
   });
 }
 
-std::string offenders_json(const telemetry::offender_report& r, telemetry::limit_slots& slots) {
+std::string offenders_json(const telemetry::named_summary& s, duration covered,
+                           std::size_t instances, bool whole) {
   return object([&](json_writer& w) {
-    w.member("covered_ms", ms(r.covered)).member("total", r.total);
-    w.member("error_max", r.floor).key("top").begin_array();
-    for (const telemetry::key_count& k : r.top) {
-      w.begin_object().member("limit", slots.label(k.limit).name).member("key", k.key);
+    w.member("instances", instances).member("whole", whole);
+    w.member("covered_ms", ms(covered)).member("total", s.total);
+    w.member("error_max", s.floor).key("top").begin_array();
+    for (const telemetry::named_count& k : s.keys) {
+      w.begin_object().member("limit", k.limit).member("key", k.key);
       w.member("at_least", k.at_least).member("at_most", k.at_most).end_object();
     }
     w.end_array();

@@ -16,8 +16,9 @@ namespace penstock::admin {
 // `counts` are matched by limit name.
 [[nodiscard]] std::string limits_json(const std::vector<limit_info>& limits,
                                       const telemetry::totals& counts);
-[[nodiscard]] std::string offenders_json(const telemetry::offender_report& r,
-                                         telemetry::limit_slots& slots);
+// Of `instances` processes together; whole: there are no others that could not be heard.
+[[nodiscard]] std::string offenders_json(const telemetry::named_summary& s, duration covered,
+                                         std::size_t instances, bool whole);
 [[nodiscard]] std::string refusals_json(const std::vector<telemetry::refusal>& refusals,
                                         telemetry::limit_slots& slots);
 [[nodiscard]] std::string events_json(const std::vector<telemetry::event>& events);

@@ -39,6 +39,7 @@
 #include "service/ban_table.hpp"
 #include "service/service.hpp"
 #include "service/shared_addresses.hpp"
+#include "telemetry/fleet_offenders.hpp"
 #include "telemetry/metrics.hpp"
 
 namespace penstock::cli {
@@ -95,6 +96,7 @@ struct daemon::parts {
   bool shared_addresses_said = false;
 
   void look_at_traffic();
+  std::string own_offenders(instant now);
   std::atomic<bool> draining{false};
 
   net::listener_source listeners;
@@ -123,6 +125,19 @@ struct daemon::parts {
   std::unique_ptr<admin::host> host;
 };
 
+// For the other processes that share the store.
+std::string daemon::parts::own_offenders(instant now) {
+  telemetry::process_offenders of;
+  for (std::size_t r = 0; r < telemetry::rankings; ++r) {
+    for (std::size_t w = 0; w < telemetry::windows; ++w) {
+      const auto report = metrics.top(static_cast<telemetry::ranking>(r),
+                                      static_cast<telemetry::window>(w), SIZE_MAX, now);
+      of[r][w] = telemetry::named(report, metrics.limits());
+    }
+  }
+  return telemetry::write_offenders(of);
+}
+
 // A fleet of clients behind few addresses is most often a proxy that is not in trusted_proxies.
 // Said once, since it stays true.
 void daemon::parts::look_at_traffic() {
@@ -130,6 +145,7 @@ void daemon::parts::look_at_traffic() {
   if (now < next_traffic_look) return;
   next_traffic_look = now + traffic_look_interval;
   metrics.collect(now);
+  if (counters->remote()) counters->post(own_offenders(now));
   if (shared_addresses_said) return;
   const auto report =
       metrics.top(telemetry::ranking::requests, telemetry::window::minute, SIZE_MAX, now);

@@ -185,6 +185,24 @@ void process_operations::put(std::unique_ptr<key_question> asked, bool forget) {
       });
 }
 
+void process_operations::others_offenders(admin::done<admin::other_offenders> then) {
+  if (!on_.all_stores.remote()) return then(admin::other_offenders{});
+  on_.all_stores.read_board([this, then = std::move(then)](auto board) {
+    // Read on the control loop: requests do not wait for it.
+    control_->post([board = std::move(board), then] {
+      admin::other_offenders others{.processes = {}, .whole = board.answered && board.whole};
+      for (const std::string& notice : board.notices) {
+        if (auto of = telemetry::read_offenders(notice)) {
+          others.processes.push_back(std::move(*of));
+        } else {
+          others.whole = false;
+        }
+      }
+      then(std::move(others));
+    });
+  });
+}
+
 void process_operations::inspect(const admin::key_reference& what,
                                  admin::done<std::vector<admin::key_state>> then) {
   const auto now = on_.policy.snapshot();

@@ -47,6 +47,7 @@ class process_operations final : public admin::operations {
   std::vector<admin::limit_info> limits() override;
   std::vector<admin::ban_info> bans() override;
   std::vector<admin::override_info> overrides() override;
+  void others_offenders(admin::done<admin::other_offenders> then) override;
   void inspect(const admin::key_reference& what,
                admin::done<std::vector<admin::key_state>> then) override;
   void reset(const admin::key_reference& what, admin::done<std::size_t> then) override;

@@ -56,6 +56,10 @@ result<std::unique_ptr<stores>> stores::open(
   s->changed_ = std::move(changed);
   s->loop_down_.resize(loops.size());
   s->first_loop_ = loops.front();
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (std::uint64_t left = random_secret().hi, i = 0; i < 16; ++i, left >>= 4U) {
+    s->instance_ += digits[left & 15U];
+  }
   for (std::size_t i = 0; i < loops.size(); ++i) {
     auto one = store::redis::redis_store::make(
         loops[i]->context(),
@@ -95,6 +99,16 @@ void stores::look_at_memory(instant now) {
     remote_memory_.store(remote_.front()->memory_used(), std::memory_order_relaxed);
     remote_.front()->ask_memory();
   });
+}
+
+void stores::post(std::string notice) {
+  first_loop_->post(
+      [this, notice = std::move(notice)] { remote_.front()->post(instance_, notice); });
+}
+
+void stores::read_board(std::function<void(store::redis::redis_store::board)> then) {
+  first_loop_->post(
+      [this, then = std::move(then)] { remote_.front()->read_board(instance_, then); });
 }
 
 // All loops see the same outage; one line for the first that notices and one for the last that

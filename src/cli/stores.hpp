@@ -46,6 +46,10 @@ class stores {
   [[nodiscard]] std::uint64_t remote_memory() const noexcept {
     return remote_memory_.load(std::memory_order_relaxed);
   }
+  // Tells the processes that share the store; hears them on the first loop, later or at once. Only
+  // when remote().
+  void post(std::string notice);
+  void read_board(std::function<void(store::redis::redis_store::board)> then);
   // "memory" or the URL without its secrets.
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
@@ -59,6 +63,7 @@ class stores {
   std::vector<char> loop_down_;  // each written by its loop
   std::atomic<std::size_t> down_{0};
   net::loop* first_loop_ = nullptr;
+  std::string instance_;  // hexadecimal; of this process on the board
   instant next_memory_look_{};
   std::atomic<std::uint64_t> remote_memory_{0};
   std::function<void(bool, const std::string&)> changed_;

@@ -1,5 +1,6 @@
 // What Redis answers, and what becomes of the request.
 #include <algorithm>
+#include <utility>
 
 #include "store/redis/redis_store.hpp"
 #include "store/redis/reply_error.hpp"
@@ -28,6 +29,11 @@ void redis_store::answered(link& l, call& c, std::span<const resp::node> answer)
 }
 
 void redis_store::take_answer(part& p, std::span<const resp::node> answer) {
+  if (const auto then = std::exchange(p.of->then, nullptr)) {
+    part_done(p);
+    then(answer);
+    return;
+  }
   if (p.of->state != request_state::telling && p.of->waiting != nullptr &&
       !read_verdicts(p, answer)) {
     fail(p, counts_.unusable_answers);
@@ -132,7 +138,9 @@ void redis_store::finish(request& r, bool failed) {
   (r.earlier == nullptr ? first_ : r.earlier->later) = r.later;
   (r.later == nullptr ? last_ : r.later->earlier) = r.earlier;
   batch* const waiting = r.waiting;
+  const auto then = std::exchange(r.then, nullptr);
   give_back(r);
+  if (then) then({});
   if (waiting == nullptr) return;
   waiting->failed = failed;
   if (waiting->on_done != nullptr) waiting->on_done(*waiting);
@@ -201,6 +209,11 @@ void redis_store::answered_error(link& l, part& p, std::string_view text) {
     case error_kind::refused:
     case error_kind::other:
       break;
+  }
+  // Nothing depends on the board: a missing right to it must not end the use of a node that counts.
+  if (p.of->state == request_state::asking) {
+    finish(*p.of, true);
+    return;
   }
   // The breaker may open and end the request on the way.
   const std::uint64_t generation = p.generation;

@@ -2,6 +2,7 @@
 #include "store/redis/redis_store.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "store/redis/request_args.hpp"
 
@@ -131,7 +132,7 @@ void redis_store::encode(part& p, const script& s, std::span<const charge> charg
 }
 
 void redis_store::enlist(request& r, clock::time_point now) {
-  r.deadline = now + (r.state == request_state::telling
+  r.deadline = now + (r.state == request_state::telling || r.state == request_state::asking
                           ? std::max<std::chrono::milliseconds>(options_.deadline, telling_patience)
                           : options_.deadline);
   // Nearly always the latest of all.
@@ -151,7 +152,7 @@ bool redis_store::launch(request& r, clock::time_point now) {
     if (to == nullptr || !to->takes_calls()) return false;
   }
   enlist(r, now);
-  ++counts_.calls;
+  if (r.state != request_state::asking) ++counts_.calls;
   r.open = r.used;
   for (std::size_t i = 0; i < r.used; ++i) {
     r.parts[i]->open = true;
@@ -231,6 +232,49 @@ void redis_store::reset(const counter& what, std::string_view key) {
   if (!launch(r, clock::now())) give_back(r);
 }
 
+void redis_store::ask_board(const script& s, std::initializer_list<std::string_view> args,
+                            std::function<void(std::span<const net::resp::node>)> then) {
+  request& r = take_request(request_state::asking, nullptr);
+  name_.assign(name_head_).append("offenders}");
+  part& p = add_part(r, is_cluster() ? slot_of(name_) : 0);
+  p.what = &s;
+  p.by_text = true;  // too rare to be kept by the server
+  p.words = 2 + args.size();
+  p.tail.clear();
+  net::resp::append_bulk(p.tail, std::int64_t{1});
+  net::resp::append_bulk(p.tail, name_);
+  for (const std::string_view a : args) net::resp::append_bulk(p.tail, a);
+  r.then = std::move(then);
+  if (launch(r, clock::now())) return;
+  const auto failed = std::exchange(r.then, nullptr);
+  give_back(r);
+  failed({});
+}
+
+void redis_store::post(std::string_view who, std::string_view notice) {
+  if (notice.size() > notice_max) return;
+  ask_board(board_post_script(), {who, notice, std::to_string(notice_life.count())}, [](auto) {});
+}
+
+void redis_store::read_board(std::string_view who, std::function<void(board)> then) {
+  ask_board(board_read_script(),
+            {who, std::to_string(notice_life.count()), std::to_string(notices_max),
+             std::to_string(notice_max), std::to_string(board_max)},
+            [then = std::move(then)](std::span<const net::resp::node> answer) {
+              using net::resp::type;
+              board b;
+              if (answer.size() >= 2 && answer[0].kind == type::array &&
+                  answer[1].kind == type::integer) {
+                b.answered = true;
+                b.whole = answer[1].number == 0;
+                for (const auto& n : answer.subspan(2)) {
+                  if (n.kind == type::bulk_string) b.notices.emplace_back(n.text);
+                }
+              }
+              then(std::move(b));
+            });
+}
+
 // One timer for all: it is set for the earliest request and looks again when it fires.
 void redis_store::arm_deadline() {
   if (deadline_armed_ || first_ == nullptr) return;
@@ -249,14 +293,16 @@ void redis_store::deadline_due() {
   const auto alive = self_;
   while (first_ != nullptr && first_->deadline <= now) {
     request& r = *first_;
-    if (r.state != request_state::telling) ++counts_.timeouts;
+    if (r.state == request_state::checking || r.state == request_state::undoing) {
+      ++counts_.timeouts;
+    }
     // A refusal stands, also when what the other slots took could not be taken back in time.
     const bool failed = r.state == request_state::checking;
     // The breaker may open and end the request on the way; then it may be another one already.
     const std::uint64_t generation = r.parts[0]->generation;
     for (std::size_t i = 0; i < r.used && r.parts[0]->generation == generation; ++i) {
       link* at = r.parts[i]->open ? route(r.parts[i]->slot) : nullptr;
-      if (at != nullptr) at->failed(now, "no answer in time");
+      if (at != nullptr && r.state != request_state::asking) at->failed(now, "no answer in time");
     }
     if (r.parts[0]->generation == generation) finish(r, failed);
     if (*alive == nullptr) return;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,6 +41,12 @@ struct store_event {
   std::string node;  // "host:port" or the path of the socket
   std::string text;  // without secrets; empty for serving
 };
+
+inline constexpr std::chrono::seconds notice_life{45};
+inline constexpr std::size_t notice_max = std::size_t{32} << 10U;  // octets
+inline constexpr std::size_t notices_max = 255;                    // that a reader takes
+// Of all that a reader takes: requests wait behind it on the connection for a few milliseconds.
+inline constexpr std::size_t board_max = std::size_t{512} << 10U;
 
 struct redis_options {
   redis_url url;
@@ -86,6 +93,19 @@ class redis_store final : public store, private link_owner {
   void refund(std::span<const charge> charges, instant charged_at, instant now) override;
   void reset(const counter& what, std::string_view key) override;
 
+  // The board: notices that processes which share the store leave for each other, one each, each
+  // good for `notice_life`. Only for what nothing depends on: no failure here counts against a
+  // node. `who`: hexadecimal digits, another one for each process. `notice`: at most notice_max
+  // octets.
+  void post(std::string_view who, std::string_view notice);
+  struct board {
+    bool answered = false;  // false: no store, no right to read, or no sense in the answer
+    bool whole = false;     // no notice was left out
+    std::vector<std::string> notices;  // of all others; whoever may write to the store wrote them
+  };
+  // `then` is called once, later or at once; never after this object is gone.
+  void read_board(std::string_view who, std::function<void(board)> then);
+
   // Whether every node serves, as far as is known: false is what readiness calls degraded.
   [[nodiscard]] bool serving() const noexcept;
   [[nodiscard]] redis_counts counts() const noexcept;
@@ -130,6 +150,8 @@ class redis_store final : public store, private link_owner {
   void encode(part& p, const script& s, std::span<const charge> charges);
   bool launch(request& r, clock::time_point now);  // false: some node does not take calls
   void tell(std::span<const charge> charges, const script* s);
+  void ask_board(const script& s, std::initializer_list<std::string_view> args,
+                 std::function<void(std::span<const net::resp::node>)> then);
   std::optional<instant> given(instant now) const;
   void append_name(std::string& out, const counter& what, std::string_view key) const;
   void arm_deadline();

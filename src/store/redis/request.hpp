@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <penstock/clock.hpp>
 
+#include "net/resp.hpp"
 #include "store/redis/call.hpp"
 #include "store/redis/request_args.hpp"
 #include "store/store.hpp"
@@ -32,7 +35,8 @@ struct part : call {
 enum class request_state : std::uint8_t {
   checking,
   undoing,  // refused in one slot: what another slot took is taken back
-  telling   // nobody waits for the answer: record, refund, reset
+  telling,  // nobody waits for the answer: record, refund, reset
+  asking    // no charges: the answer is given to `then` as it is
 };
 
 struct request {
@@ -42,8 +46,9 @@ struct request {
   request* earlier = nullptr;  // in the order of deadlines
   request* later = nullptr;    // also: next of the free list
   std::vector<std::unique_ptr<part>> parts;
-  std::size_t used = 0;  // parts in use
-  std::size_t open = 0;  // parts whose answer is awaited
+  std::size_t used = 0;                                        // parts in use
+  std::size_t open = 0;                                        // parts whose answer is awaited
+  std::function<void(std::span<const net::resp::node>)> then;  // asking; empty: no answer
 };
 
 }  // namespace penstock::store::redis

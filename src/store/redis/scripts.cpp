@@ -87,6 +87,16 @@ const script& undo_script() {
   return s;
 }
 
+const script& board_post_script() {
+  static const script s{std::string(lua::board_post), sha1_hex(lua::board_post)};
+  return s;
+}
+
+const script& board_read_script() {
+  static const script s{std::string(lua::board_read), sha1_hex(lua::board_read)};
+  return s;
+}
+
 std::span<const script* const> preloaded_scripts() {
   static const auto scripts = [] {
     std::array<const script*, algorithms + 3> all{};

@@ -25,4 +25,8 @@ struct script {
 [[nodiscard]] std::span<const script* const> preloaded_scripts();
 [[nodiscard]] const script& undo_script();  // a check that first takes back what was charged
 
+// Of the board: see redis_store::post and read_board.
+[[nodiscard]] const script& board_post_script();
+[[nodiscard]] const script& board_read_script();
+
 }  // namespace penstock::store::redis
