@@ -109,7 +109,12 @@ text_table busiest_limits(const top_frame& now, const top_frame* before, std::in
 }
 
 text_table top_keys(const object& offenders, const std::string& by, const std::string& window) {
-  text_table table({{"TOP KEYS BY " + by + ", " + window}, {"LIMIT"}, {"COUNT", right}});
+  std::string title = "TOP KEYS BY " + by + ", " + window;
+  const auto instances = number_of(offenders, "instances");
+  if (instances > 1) title += ", " + std::to_string(instances) + " instances";
+  // A daemon that does not say knows its own figures only, and no other instances.
+  if (offenders.contains("whole") && !flag_of(offenders, "whole")) title += ", others not heard";
+  text_table table({{title}, {"LIMIT"}, {"COUNT", right}});
   for (const auto& k : rows_of(offenders, "top")) {
     const auto least = number_of(k, "at_least"), most = number_of(k, "at_most");
     table.add({text_of(k, "key"), text_of(k, "limit"),

@@ -58,6 +58,16 @@ TEST(TopView, ShowsWhatHappens) {
   EXPECT_EQ(all.find('\x1b'), std::string::npos);
 }
 
+// With a shared store the list is the fleet's, and a reader has to know whose figures these are.
+TEST(TopView, SaysHowManyInstancesTheTopKeysAreOf) {
+  auto f = frame(status_at(0, 5, 2), limits(2, 0));
+  f.offenders = read_answer(R"({"instances":1,"whole":true,"top":[]})");
+  EXPECT_FALSE(has(top_lines(f, nullptr, {}), "instances"));
+  EXPECT_FALSE(has(top_lines(f, nullptr, {}), "not heard"));
+  f.offenders = read_answer(R"({"instances":3,"whole":false,"top":[]})");
+  EXPECT_TRUE(has(top_lines(f, nullptr, {}), "1m, 3 instances, others not heard"));
+}
+
 // Rates are of the time between two looks, and the limit that refuses most now comes first.
 TEST(TopView, RatesAreBetweenTwoLooks) {
   const auto before = frame(status_at(0, 100, 10), limits(500, 0));
