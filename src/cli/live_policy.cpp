@@ -69,8 +69,8 @@ bool live_policy::reload(instant now) {
     for (const auto& name : needs_restart(settings_.value, next->value)) {
       std::fprintf(stderr, "penstock: %s has changed; a restart is needed for it\n", name.c_str());
     }
-    // The policy changes as a whole, of the rest what needs no opening. Overrides of limits that are
-    // gone end with them.
+    // The policy changes as a whole, of the rest what needs no opening. Overrides of limits that
+    // are gone end with them.
     take_live(settings_.value, next->value);
     settings_.value.policy = std::move(next->value.policy);
     std::erase_if(overrides_, [this](const auto& one) {

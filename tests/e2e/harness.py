@@ -37,6 +37,12 @@ def pinned_tool(name):
     return path or not_fetched(name, "scripts/python_tools", "build/python")
 
 
+def sanitized():
+    """Whether the binary is built under a sanitizer: its memory and its system calls are not all its own."""
+    octets = pathlib.Path(BINARY).read_bytes()
+    return b"__asan_init" in octets or b"__tsan_init" in octets
+
+
 def not_fetched(name, script, folder):
     """`name` is not in the folder that `script` fills. Where its registry cannot be had, nothing can be done."""
     if (ROOT / folder / "unreachable").exists():

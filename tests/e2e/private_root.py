@@ -65,11 +65,6 @@ REMOVE_GROUP = 'mount -t cgroup2 cgroup2 $1; find $1/$2 -depth -type d -exec rmd
 ALONE = 'exec unshare --pid --fork --kill-child --net --uts --ipc bash -c "$2" make $1 plain'
 
 
-def sanitized():
-    octets = pathlib.Path(harness.BINARY).read_bytes()
-    return b"__asan_init" in octets or b"__tsan_init" in octets
-
-
 @functools.cache
 def package():
     """The package of the folder that the binary was built in, made without building anything."""

@@ -335,6 +335,8 @@ def test_a_million_keys_leave_series_and_memory_constant(started):
     assert end["penstock_checks_total", (("limit", "ip"), ("verdict", "admitted"))] == total
     assert end["penstock_table_bytes", ()] <= 4 * 2 ** 20
     assert end["penstock_table_evictions_total", (("kind", "live"),)] > 0
+    if harness.sanitized():
+        return
     assert end["penstock_resident_memory_bytes", ()] <= warm["penstock_resident_memory_bytes", ()] + 4 * 2 ** 20
 
 

@@ -49,7 +49,7 @@ def allowed_calls():
 
 # A call that the filter forbids fails only when it is made: in production, some day.
 def test_the_daemon_makes_no_system_call_that_is_forbidden(started, upstream, client, tmp_path):
-    if private_root.sanitized():
+    if harness.sanitized():
         pytest.skip("sanitizers make calls of their own")
     policy = tmp_path / "policy.yaml"
     policy.write_text(f"""\
@@ -83,7 +83,7 @@ limits: [{{ name: all, key: address, rate: 100/h }}]
 
 @pytest.fixture(scope="module")
 def machine():
-    if private_root.sanitized():
+    if harness.sanitized():
         pytest.skip("sanitizers make calls that the unit forbids")
     root = private_root.PrivateRoot(boot=True)
     try:

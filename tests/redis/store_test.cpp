@@ -192,7 +192,7 @@ TEST_F(RedisStore, F2SurvivesAKill) {
   store_runner r(tcp_url(server));
   ASSERT_TRUE(serves(r));
   load l(r, 32);
-  l.run_for(200ms);
+  l.run_for(1s);
   auto before = l.take_seen();
   EXPECT_GT(before.answered, 100U);
   EXPECT_EQ(before.failed, 0U);
@@ -203,7 +203,7 @@ TEST_F(RedisStore, F2SurvivesAKill) {
   EXPECT_LT(during.slowest, 1s);
   server.start();
   EXPECT_TRUE(r.run_until([&] { return r.store().serving(); }, 2s));
-  l.run_for(200ms);
+  l.run_for(1s);
   const auto after = l.take_seen();
   EXPECT_GT(after.answered, 100U);
   EXPECT_EQ(before.foreign + during.foreign + after.foreign, 0U);
