@@ -151,7 +151,7 @@ class memory_table {
   template <std::size_t Most>
   class locked {
    public:
-    explicit locked(memory_table& t) : table_(t) {}  // NOLINT(*-member-init): shards_ stays raw
+    explicit locked(memory_table& t) : table_(t) {}
     ~locked() {
       if (!held_) return;
       for (std::size_t i = 0; i < size(); ++i) Sync::unlock(table_.shards_[shards_[i]].lock);
@@ -192,7 +192,7 @@ class memory_table {
     memory_table& table_;
     bool held_ = false;
     std::size_t size_ = 0;
-    std::array<std::uint32_t, Most> shards_;
+    std::array<std::uint32_t, Most> shards_{};
   };
 
   [[nodiscard]] std::size_t shards() const noexcept { return std::size_t{1} << shard_bits_; }
