@@ -138,6 +138,23 @@ std::string daemon::parts::own_offenders(instant now) {
   return telemetry::write_offenders(of);
 }
 
+namespace {
+
+// How much of the last minute's traffic, and of its refusals, is one key's.
+void tell_top_shares(telemetry::metrics& metrics, instant now) {
+  using telemetry::metric, telemetry::ranking;
+  for (const auto& [by, level] : {std::pair{ranking::requests, metric::top_requests_ratio},
+                                  std::pair{ranking::refusals, metric::top_refusals_ratio}}) {
+    const auto report = metrics.top(by, telemetry::window::minute, 1, now);
+    const bool any = !report.top.empty() && report.total > 0;
+    metrics.set(level, any ? static_cast<double>(report.top.front().at_least) /
+                                 static_cast<double>(report.total)
+                           : 0);
+  }
+}
+
+}  // namespace
+
 // A fleet of clients behind few addresses is most often a proxy that is not in trusted_proxies.
 // Said once, since it stays true.
 void daemon::parts::look_at_traffic() {
@@ -145,6 +162,7 @@ void daemon::parts::look_at_traffic() {
   if (now < next_traffic_look) return;
   next_traffic_look = now + traffic_look_interval;
   metrics.collect(now);
+  tell_top_shares(metrics, now);
   if (counters->remote()) counters->post(own_offenders(now));
   if (shared_addresses_said) return;
   const auto report =

@@ -56,6 +56,8 @@ enum class metric : std::uint8_t {
   redis_memory_used,
   bans_active,
   overrides_active,
+  top_requests_ratio,
+  top_refusals_ratio,
   connections_open,
   upstream_up,
   limits_overflowed,

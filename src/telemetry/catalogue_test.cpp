@@ -69,6 +69,8 @@ TEST(Catalogue, NamesTypesAndLabelsStayWhatTheyAre) {
             "redis_memory_used_bytes gauge\n"
             "penstock_bans_active gauge\n"
             "penstock_overrides_active gauge\n"
+            "penstock_top_key_requests_ratio gauge\n"
+            "penstock_top_key_refusals_ratio gauge\n"
             "penstock_connections_open gauge listener\n"
             "penstock_upstream_up gauge upstream\n"
             "penstock_metric_limits_overflowed_total counter\n"

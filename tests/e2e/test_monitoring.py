@@ -53,7 +53,7 @@ def test_every_alert_has_a_severity_and_a_section():
         for rule in group["rules"]:
             if "alert" not in rule:
                 continue
-            assert rule["labels"]["severity"] in ("page", "ticket"), rule["alert"]
+            assert rule["labels"]["severity"] in ("critical", "warning"), rule["alert"]
             file, section = rule["annotations"]["runbook"].split("#")
             assert file == "docs/operations.md" and section in sections, rule["alert"]
             assert f"alertname: {rule['alert']}\n" in tested, f"{rule['alert']} has no test"
