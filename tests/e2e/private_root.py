@@ -97,6 +97,7 @@ class PrivateRoot:
         command = ["unshare", "--mount", "bash", "-c"]
         command += [OWN_GROUP, "own", self.layer, self.group, MAKE] if boot else [ALONE, "alone", self.layer, MAKE]
         self.process = harness.Process(command, "root")
+        self.inner = None
         try:
             self.inner = harness.wait_for(lambda: self.process.child.poll() is not None or self.find_inner(),
                                           "the private root is there", 60)
@@ -149,14 +150,19 @@ class PrivateRoot:
         status, _, body = out.partition(" ")
         return int(status), body
 
+    def remove_group(self):
+        return not self.group or not os.path.exists(self.layer) or subprocess.run(
+            ["unshare", "--mount", "bash", "-c", REMOVE_GROUP, "remove", self.layer, self.group],
+            capture_output=True).returncode == 0
+
     def close(self):
         self.process.child.kill()  # --kill-child: with everything inside
         self.process.child.wait()
         self.process.close()
-        if self.group:
-            harness.wait_for(lambda: subprocess.run(
-                ["unshare", "--mount", "bash", "-c", REMOVE_GROUP, "remove", self.layer, self.group],
-                capture_output=True).returncode == 0 or not os.path.exists(self.layer), "its groups are gone")
+        if isinstance(self.inner, str):
+            harness.wait_for(self.remove_group, "its groups are gone")
+        else:
+            self.remove_group()  # there may be none: nothing could be made here
         shutil.rmtree(self.layer, ignore_errors=True)
 
 

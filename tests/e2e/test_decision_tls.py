@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import socket
 import ssl
+import urllib.request
 
 import harness
 import pytest
@@ -20,6 +21,7 @@ decision:
   http: 127.0.0.1:0
   token_sha256: {hashlib.sha256(TOKEN.encode()).hexdigest()}
   tls: {{ certificate: server.pem, key: server.key, handshake_timeout: 1s }}
+health: {{ listen: 127.0.0.1:0 }}
 limits:
   - {{ name: login, match: {{ path: /login }}, key: address, algorithm: fixed_window, rate: 2/h }}
   - {{ name: hooks, match: {{ path: /hooks }}, key: global, algorithm: leaky_bucket, rate: 30/min, queue: 5 }}
@@ -169,12 +171,19 @@ def test_records_of_any_size(certificates, decision):
             assert tls.recv(10) == b"", "close_notify, not a cut"
 
 
+def metrics(server):
+    url = server.wait_for_line(r"health listening on (http://\S+)").group(1)
+    with urllib.request.urlopen(f"{url}/metrics", timeout=20) as scrape:
+        return scrape.read().decode()
+
+
 # SIGTERM: an answer that is held is given, and a handshake that leads nowhere holds nobody up.
 def test_drains(certificates, decision):
     silent = socket.create_connection(("127.0.0.1", decision.port), timeout=20)
     with silent, connect(decision.port, certificates.trusting()) as tls:
         assert ask(tls, "/hooks")[0] == 200
         tls.sendall(question("/hooks"))  # waits its turn for two seconds
+        harness.wait_for(lambda: 'outcome="delayed"} 1' in metrics(decision), "the question is held")
         decision.child.terminate()
         decision.wait_for_line("finishing what is in flight")
         assert answer(tls)[0] == 200
