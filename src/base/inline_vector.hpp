@@ -45,7 +45,7 @@ class inline_vector {
 
  private:
   std::size_t size_ = 0;
-  alignas(T) std::byte raw_[N * sizeof(T)];
+  alignas(T) std::byte raw_[N * sizeof(T)];  // NOLINT(bugprone-sizeof-expression): T may point
 };
 
 }  // namespace penstock

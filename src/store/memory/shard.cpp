@@ -108,8 +108,8 @@ void erase(shard& in, slot& s, byte_budget& budget) {
 
 room find_room(shard& in, std::uint64_t name, std::size_t bytes_short, const known_counters& known,
                instant now, std::span<slot* const> taken) {
-  if (in.table.lines() == 0) return {.wait = duration{1'000'000}};
   const slot_table::places p = in.table.of(name);
+  if (p.lines == 0) return {.wait = duration{1'000'000}};
   std::array<slot*, 8> mine{};
   for (std::size_t i = 0; i < 4; ++i) {
     mine[i] = &p.first->slots[i];
@@ -151,11 +151,11 @@ room find_room(shard& in, std::uint64_t name, std::size_t bytes_short, const kno
 
 bool grow_for(shard& in, std::uint64_t name, std::uint32_t most_lines, byte_budget& budget,
               const known_counters& known, instant now) {
-  const std::uint32_t lines = in.table.lines();
+  const slot_table::places p = in.table.of(name);
+  const std::uint32_t lines = p.lines;
   if (lines >= most_lines || in.stuck) return false;
   if (lines > 0) {
     if (in.table.find_empty(name) != nullptr) return false;
-    const slot_table::places p = in.table.of(name);
     for (const line* l : {p.first, p.second}) {
       for (const slot& s : l->slots) {
         in.looked_at.add(1);

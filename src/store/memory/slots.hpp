@@ -111,8 +111,8 @@ class slot_table {
 
   // An empty slot in the emptier of the two lines; null when both are full.
   [[nodiscard]] slot* find_empty(std::uint64_t name) noexcept {
-    if (lines() == 0) return nullptr;
     const places p = of(name);
+    if (p.lines == 0) return nullptr;
     int free_first = 0;
     int free_second = 0;
     slot* first = nullptr;
