@@ -12,7 +12,6 @@ import pytest
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "faults"))
 from redis_peers import Cluster, Redis, Sentinels  # noqa: E402
 
-REQUEST = b"GET /a HTTP/1.1\r\nHost: test\r\n\r\n"
 ALGORITHMS = ["algorithm: token_bucket, rate: 100/30d", "algorithm: sliding_window_log, rate: 100/30d"]
 
 
@@ -32,7 +31,7 @@ def answer_of(connection):
         return status
 
 
-def storm(ports, connections=256, rounds=2):
+def storm(ports, connections=256, rounds=2, path="/a"):
     """Statuses of `rounds` requests on each of many connections, all sent before any answer is read."""
     statuses = []
     with contextlib.ExitStack() as stack:
@@ -40,7 +39,7 @@ def storm(ports, connections=256, rounds=2):
                   for i in range(connections)]
         for _ in range(rounds):
             for connection in opened:
-                connection.sendall(REQUEST)
+                connection.sendall(f"GET {path} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
             statuses += [answer_of(connection) for connection in opened]
     return statuses
 
@@ -53,7 +52,11 @@ def test_exactly_the_limit_passes(started, serve, upstream, kind, limit):
     upstream.server.socket.listen(512)  # the gateways open a connection for each that is admitted
     peers = {"standalone": Redis, "sentinel": Sentinels, "cluster": Cluster}
     url = started(peers[kind]()).url if kind in peers else None
-    gateways = [serve(policy(url, limit)) for _ in range(2 if url else 1)]
+    text = policy(url, limit, "  - { name: warm, match: { path: /warm }, key: global, rate: 1000000/s }\n")
+    text = text.replace("name: all, key", "name: all, match: { path: /a }, key")
+    gateways = [serve(text) for _ in range(2 if url else 1)]
+    for g in gateways:
+        harness.wait_for(lambda g=g: storm([g.port], 16, 1, "/warm") == [200] * 16, "every loop has found its store")
     statuses = storm([g.port for g in gateways])
     assert (statuses.count(200), statuses.count(429)) == (100, 412)
 
