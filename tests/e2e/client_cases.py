@@ -221,7 +221,9 @@ class ClientCases:
             assert passed.status == 200 and "ratelimit" not in passed.headers
             assert (refused.status, refused.headers["retry-after"]) == (503, "1")
             assert json.loads(refused.body) == {"error": "rate limiter unavailable", "retry_after": 1}
-            return "fail-open" in fails_open.log and "fail-closed" in fails_closed.log
+            # A logger may write later, on a thread of its own.
+            return harness.wait_for(lambda: "fail-open" in fails_open.log and "fail-closed" in fails_closed.log,
+                                    "both say so")
 
         freeze(daemon.child.pid)
         assert undecided(), fails_open.log

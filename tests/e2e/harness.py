@@ -9,6 +9,7 @@ import http.server
 import itertools
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -58,9 +59,13 @@ def not_installed(name, remedy):
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that nobody listens on, outside the range that outgoing connections take theirs from: until
+    the caller's program listens there, nothing else is given it."""
+    while True:
+        port = random.randrange(12_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as s:
+            s.bind(("0.0.0.0", port))
+            return port
 
 
 def wait_for(condition, what, seconds=20):
