@@ -76,13 +76,6 @@ def accepted_connections(daemon):
     return int(re.search(r'penstock_connections_accepted_total\{listener="decision"\} (\d+)', text).group(1))
 
 
-def freeze(pid):
-    """SIGSTOP, and until the last of its threads stands still."""
-    os.kill(pid, signal.SIGSTOP)
-    still = lambda stat: stat.read_text().rpartition(")")[2].split()[0] == "T"  # noqa: E731
-    harness.wait_for(lambda: all(map(still, pathlib.Path(f"/proc/{pid}/task").glob("*/stat"))), "it stands still")
-
-
 class ClientCases:
     raw_targets = True  # the stack hands over the target as the client sent it
     workers = 1         # processes, each with connections of its own
@@ -225,7 +218,7 @@ class ClientCases:
             return harness.wait_for(lambda: "fail-open" in fails_open.log and "fail-closed" in fails_closed.log,
                                     "both say so")
 
-        freeze(daemon.child.pid)
+        harness.freeze(daemon.child.pid)
         assert undecided(), fails_open.log
         harness.wait_for(lambda: "no answer within 2" in fails_open.log, "the missed deadline is logged")
         daemon.child.send_signal(signal.SIGCONT)

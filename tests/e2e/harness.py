@@ -85,6 +85,13 @@ def accepts(port, host="127.0.0.1"):
     return False
 
 
+def freeze(pid):
+    """SIGSTOP, and until the last of its threads stands still: until then it may still take something up."""
+    os.kill(pid, signal.SIGSTOP)
+    still = lambda stat: stat.read_text().rpartition(")")[2].split()[0] == "T"  # noqa: E731
+    wait_for(lambda: all(map(still, pathlib.Path(f"/proc/{pid}/task").glob("*/stat"))), "it stands still")
+
+
 class Process:
     """A program with its output in a file; ended with its group when the test is over."""
 

@@ -266,12 +266,12 @@ def shared_store(started, upstream):
     subprocess.run([harness.tool("redis-cli"), "-p", str(port), "config", "set", "maxmemory", "0"], check=True,
                    stdout=subprocess.DEVNULL)
     harness.wait_for(decided_by_redis, "Redis decides again")
-    redis.child.send_signal(signal.SIGSTOP)
+    harness.freeze(redis.child.pid)
     assert c.send(path="/open?id=3").status == 200
     assert errors("timeout") > 0
     redis.child.send_signal(signal.SIGCONT)
     harness.wait_for(decided_by_redis, "Redis decides again")
-    redis.child.send_signal(signal.SIGSTOP)
+    harness.freeze(redis.child.pid)
     waiting = threading.Thread(target=c.send, kwargs={"path": "/open?id=4"})
     waiting.start()
     # The kernel takes the request for the stopped process; only its end tells the gateway.

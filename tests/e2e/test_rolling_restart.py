@@ -247,7 +247,7 @@ def test_a_successor_that_dies_early_is_replaced(serve, started, client):
     idle = client(gateway.port)  # keeps the first process there
     assert idle.send().status == 200
     chain.restart()
-    os.kill(chain.pids[-1], signal.SIGSTOP)
+    harness.freeze(chain.pids[-1])
     waiting = socket.create_connection(("127.0.0.1", gateway.port), timeout=60)
     waiting.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     os.kill(chain.pids[-1], signal.SIGKILL)
