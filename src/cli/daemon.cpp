@@ -395,6 +395,7 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
   listeners.insert(listeners.end(), p->host->listeners().begin(), p->host->listeners().end());
   p->operations->begin(std::move(listeners), p->host->loop());
 
+  tell_top_shares(p->metrics, p->clock.now());
   add_table_metrics(p->metrics, c, *p->counters);
   if (p->gateway) add_gateway_metrics(p->metrics, *p->gateway);
   p->watch.watch(p->policy.files());
