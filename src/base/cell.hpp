@@ -15,6 +15,7 @@ class cell {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   void operator++() noexcept { add(1); }
+  void operator--() noexcept { add(~std::uint64_t{0}); }
   // From any thread.
   [[nodiscard]] std::uint64_t get() const noexcept {
     return value_.load(std::memory_order_relaxed);

@@ -3,52 +3,37 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <string>
 
+#include "base/cell.hpp"
+
 namespace penstock::gateway {
 
-// One writer, any reader: an increment without a locked instruction.
-class count {
- public:
-  void operator++() noexcept { add(1); }
-  void operator--() noexcept { add(static_cast<std::uint64_t>(-1)); }
-  void add(std::uint64_t n) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  [[nodiscard]] std::uint64_t get() const noexcept {
-    return value_.load(std::memory_order_relaxed);
-  }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
-
 struct loop_counters {
-  count connections;           // clients connected now
-  count accepted;              // clients, ever
-  count accept_pauses;         // times that accepting stopped: descriptors, clients, handshakes
-  count idle_closed;           // kept connections that were closed to make room for new clients
-  count handshakes;            // TLS, under way now
-  count handshakes_cut;        // of those that failed: made room for newer ones
-  count requests;              // heads that were complete and well-formed
-  count handshakes_failed;     // TLS that never came about: alert, cut, deadline
-  count malformed;             // heads or bodies that were not: 400, 413, 414, 417, 431, 501, 505
-  count refused;               // answered by the policy
-  count in_flight;             // at an upstream now
-  count forwarded;             // sent to an upstream, ever
-  count overloaded;            // 503 because in_flight_max was reached
-  count upstream_connections;  // open now
-  count upstream_errors;       // 502
-  count upstream_timeouts;     // 504
-  count retries;
-  count clients_gone;              // left before their answer was complete
-  count clients_cut;               // deadline missed: head, body, reading the answer
-  count upstream_new;              // connections to upstreams that were begun, ever
-  count upstream_reused;           // times that a kept one was taken
-  count upstream_refused;          // of upstream_errors: there was no connection
-  std::array<count, 5> responses;  // by the status' first digit less one
+  cell connections;           // clients connected now
+  cell accepted;              // clients, ever
+  cell accept_pauses;         // times that accepting stopped: descriptors, clients, handshakes
+  cell idle_closed;           // kept connections that were closed to make room for new clients
+  cell handshakes;            // TLS, under way now
+  cell handshakes_cut;        // of those that failed: made room for newer ones
+  cell requests;              // heads that were complete and well-formed
+  cell handshakes_failed;     // TLS that never came about: alert, cut, deadline
+  cell malformed;             // heads or bodies that were not: 400, 413, 414, 417, 431, 501, 505
+  cell refused;               // answered by the policy
+  cell in_flight;             // at an upstream now
+  cell forwarded;             // sent to an upstream, ever
+  cell overloaded;            // 503 because in_flight_max was reached
+  cell upstream_connections;  // open now
+  cell upstream_errors;       // 502
+  cell upstream_timeouts;     // 504
+  cell retries;
+  cell clients_gone;              // left before their answer was complete
+  cell clients_cut;               // deadline missed: head, body, reading the answer
+  cell upstream_new;              // connections to upstreams that were begun, ever
+  cell upstream_reused;           // times that a kept one was taken
+  cell upstream_refused;          // of upstream_errors: there was no connection
+  std::array<cell, 5> responses;  // by the status' first digit less one
 };
 
 // The sum over all loops.

@@ -1,44 +1,8 @@
-// The request path must not allocate once warm: this file counts every operator new of the program.
+// The request path must not allocate once warm: this program counts every operator new.
 #include <chrono>
-#include <cstdlib>
-#include <new>
 
+#include "base/counted_new_test_support.hpp"
 #include "policy/policy_test_support.hpp"
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
 
 namespace penstock::policy {
 namespace {

@@ -2,52 +2,16 @@
 // requests in flight, over TLS, or where a Cluster takes back what some slots took. This file
 // counts every operator new of its thread.
 #include <array>
-#include <cstdlib>
 #include <deque>
-#include <new>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/counted_new_test_support.hpp"
 #include "cluster.hpp"
 #include "redis_server.hpp"
 #include "store_runner.hpp"
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
 
 namespace penstock::redis_test {
 namespace {

@@ -3,12 +3,10 @@
 // another request; the client and the upstream of the test allocate nothing either.
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/counted_new_test_support.hpp"
 #include "config/load.hpp"
 #include "gateway/proxy_rig.hpp"
 #include "net/tls.hpp"
@@ -27,41 +26,6 @@
 #include "store/redis/redis_store.hpp"
 #include "telemetry/access_log.hpp"
 #include "telemetry/metrics.hpp"
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
 
 namespace penstock {
 namespace {

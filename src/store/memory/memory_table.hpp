@@ -118,11 +118,11 @@ class memory_table {
   [[nodiscard]] memory_stats stats() const {
     memory_stats sum{.bytes = budget_.used()};
     for (const shard& s : all()) {
-      sum.entries += s.entries.read();
-      sum.table_full += s.table_full.read();
-      sum.evicted_live += s.evicted_live.read();
-      sum.evicted_expired += s.evicted_expired.read();
-      sum.looked_at += s.looked_at.read();
+      sum.entries += s.entries.get();
+      sum.table_full += s.table_full.get();
+      sum.evicted_live += s.evicted_live.get();
+      sum.evicted_expired += s.evicted_expired.get();
+      sum.looked_at += s.looked_at.get();
     }
     return sum;
   }

@@ -34,7 +34,7 @@ bool is_taken(const slot* s, std::span<slot* const> taken) {
 // The best of the slots offered so far.
 class choice {
  public:
-  choice(const known_counters& known, instant now, tally& looked_at)
+  choice(const known_counters& known, instant now, cell& looked_at)
       : known_(known), now_(now), looked_at_(looked_at) {}
 
   void offer(slot& s) {
@@ -60,7 +60,7 @@ class choice {
  private:
   const known_counters& known_;
   instant now_;
-  tally& looked_at_;
+  cell& looked_at_;
   slot* expired_ = nullptr;
   slot* soonest_ = nullptr;
   duration until_full_{};
@@ -103,7 +103,7 @@ void erase(shard& in, slot& s, byte_budget& budget) {
   if (s.tag() == tag_whole) delete whole_of(s);
   if (s.tag() == tag_log) delete log_of(s);
   s = slot{};
-  in.entries.sub(1);
+  --in.entries;
 }
 
 room find_room(shard& in, std::uint64_t name, std::size_t bytes_short, const known_counters& known,

@@ -13,6 +13,7 @@
 #include <penstock/clock.hpp>
 #include <penstock/decision.hpp>
 
+#include "base/cell.hpp"
 #include "store/memory/known_counters.hpp"
 #include "store/memory/slots.hpp"
 
@@ -36,29 +37,16 @@ class byte_budget {
   std::atomic<std::size_t> used_{0};
 };
 
-// A number that only the lock's holder changes and anybody may read.
-class tally {
- public:
-  void add(std::uint64_t n) noexcept {
-    n_.store(n_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  void sub(std::uint64_t n) noexcept { add(~n + 1); }
-  [[nodiscard]] std::uint64_t read() const noexcept { return n_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> n_{0};
-};
-
 struct alignas(64) shard {
   std::atomic<std::uint32_t> lock{0};
   slot_table table;
   std::uint32_t hand = 0;  // where the search for states outside slots goes on
   bool stuck = false;      // a growth found no place for some name: it stays as large as it is
-  tally entries;
-  tally table_full;
-  tally evicted_live;
-  tally evicted_expired;
-  tally looked_at;  // states examined to find room
+  cell entries;
+  cell table_full;
+  cell evicted_live;
+  cell evicted_expired;
+  cell looked_at;  // states examined to find room
 };
 
 // What a slot says at `now` of the state it holds.
