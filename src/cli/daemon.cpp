@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <deque>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,13 +34,12 @@
 #include "cli/service_manager.hpp"
 #include "cli/stores.hpp"
 #include "cli/successor.hpp"
+#include "cli/traffic_watch.hpp"
 #include "decision/server.hpp"
 #include "gateway/gateway.hpp"
 #include "net/loop.hpp"
 #include "service/ban_table.hpp"
 #include "service/service.hpp"
-#include "service/shared_addresses.hpp"
-#include "telemetry/fleet_offenders.hpp"
 #include "telemetry/metrics.hpp"
 
 namespace penstock::cli {
@@ -75,7 +75,6 @@ void say_listening(const admin::listener_info& l, const config::config& c) {
 
 }  // namespace
 
-constexpr duration traffic_look_interval = std::chrono::seconds{10};
 // How long a successor waits for its store before it serves without.
 constexpr duration store_wait = std::chrono::seconds{5};
 // A successor that dies while this process still drains is replaced so often.
@@ -92,11 +91,6 @@ struct daemon::parts {
   live_policy policy;
   file_watch watch;
   main_tasks tasks;
-  instant next_traffic_look = clock.now() + traffic_look_interval;
-  bool shared_addresses_said = false;
-
-  void look_at_traffic();
-  std::string own_offenders(instant now);
   std::atomic<bool> draining{false};
 
   net::listener_source listeners;
@@ -118,60 +112,13 @@ struct daemon::parts {
   void look_at_successor();
   std::deque<net::loop> loops;
   std::unique_ptr<stores> counters;
+  std::optional<traffic_watch> traffic;
   std::deque<service::service> services;
   std::unique_ptr<process_operations> operations;
   std::unique_ptr<gateway::gateway> gateway;
   std::unique_ptr<decision::server> decision;
   std::unique_ptr<admin::host> host;
 };
-
-// For the other processes that share the store.
-std::string daemon::parts::own_offenders(instant now) {
-  telemetry::process_offenders of;
-  for (std::size_t r = 0; r < telemetry::rankings; ++r) {
-    for (std::size_t w = 0; w < telemetry::windows; ++w) {
-      const auto report = metrics.top(static_cast<telemetry::ranking>(r),
-                                      static_cast<telemetry::window>(w), SIZE_MAX, now);
-      of[r][w] = telemetry::named(report, metrics.limits());
-    }
-  }
-  return telemetry::write_offenders(of);
-}
-
-namespace {
-
-// How much of the last minute's traffic, and of its refusals, is one key's.
-void tell_top_shares(telemetry::metrics& metrics, instant now) {
-  using telemetry::metric, telemetry::ranking;
-  for (const auto& [by, level] : {std::pair{ranking::requests, metric::top_requests_ratio},
-                                  std::pair{ranking::refusals, metric::top_refusals_ratio}}) {
-    const auto report = metrics.top(by, telemetry::window::minute, 1, now);
-    const bool any = !report.top.empty() && report.total > 0;
-    metrics.set(level, any ? static_cast<double>(report.top.front().at_least) /
-                                 static_cast<double>(report.total)
-                           : 0);
-  }
-}
-
-}  // namespace
-
-// A fleet of clients behind few addresses is most often a proxy that is not in trusted_proxies.
-// Said once, since it stays true.
-void daemon::parts::look_at_traffic() {
-  const instant now = clock.now();
-  if (now < next_traffic_look) return;
-  next_traffic_look = now + traffic_look_interval;
-  metrics.collect(now);
-  tell_top_shares(metrics, now);
-  if (counters->remote()) counters->post(own_offenders(now));
-  if (shared_addresses_said) return;
-  const auto report =
-      metrics.top(telemetry::ranking::requests, telemetry::window::minute, SIZE_MAX, now);
-  if (const auto found = service::find_shared_addresses(report)) {
-    shared_addresses_said = true;
-    std::fprintf(stderr, "penstock: warning: %s\n", service::describe(*found).c_str());
-  }
-}
 
 // To the log and to the events that the admin API shows.
 void daemon::parts::tell(bool good, const std::string& text) {
@@ -313,6 +260,7 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
       });
   if (!counters) return counters.error();
   p->counters = std::move(*counters);
+  p->traffic.emplace(p->metrics, *p->counters, p->clock.now());
 
   const auto policy = p->policy.snapshot().policy;
   std::vector<gateway::gateway::place> places;
@@ -395,7 +343,6 @@ result<std::unique_ptr<daemon>> daemon::open(settings first, settings_source sou
   listeners.insert(listeners.end(), p->host->listeners().begin(), p->host->listeners().end());
   p->operations->begin(std::move(listeners), p->host->loop());
 
-  tell_top_shares(p->metrics, p->clock.now());
   add_table_metrics(p->metrics, c, *p->counters);
   if (p->gateway) add_gateway_metrics(p->metrics, *p->gateway);
   p->watch.watch(p->policy.files());
@@ -462,7 +409,7 @@ void daemon::run() {
     }
     p.look_at_successor();
     p.policy.expire_overrides(p.clock.now());
-    p.look_at_traffic();
+    p.traffic->look(p.clock.now());
     p.counters->look_at_memory(p.clock.now());
   }
 

@@ -26,10 +26,10 @@ struct window_range {
 };
 
 struct compiled_limit {
-  std::uint64_t methods = 0;  // bits of policy_impl::methods_
-  std::vector<path_pattern> except;
-  std::uint32_t key = 0;       // index of keys_
-  std::uint32_t response = 0;  // index of responders_
+  std::uint64_t methods = 0;         // bits of policy_impl::methods_
+  std::vector<path_pattern> except;  // paths that the limit is not for
+  std::uint32_t key = 0;             // index of keys_
+  std::uint32_t response = 0;        // index of responders_
   limit_mode mode = limit_mode::enforce;
   cost_spec cost;
   bool only_check = false;
