@@ -6,20 +6,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402
-
-
-@pytest.fixture
-def started():
-    """started(thing) keeps a thing with close() until the test is over; last started, first ended."""
-    things = []
-
-    def keep(thing):
-        things.append(thing)
-        return thing
-
-    yield keep
-    for thing in reversed(things):
-        thing.close()
+from harness import started  # noqa: E402, F401
 
 
 @pytest.fixture

@@ -38,6 +38,20 @@ def pinned_tool(name):
     return path or not_fetched(name, "scripts/python_tools", "build/python")
 
 
+@pytest.fixture
+def started():
+    """started(thing) keeps a thing with close() until the test is over; last started, first ended."""
+    things = []
+
+    def keep(thing):
+        things.append(thing)
+        return thing
+
+    yield keep
+    for thing in reversed(things):
+        thing.close()
+
+
 def sanitized():
     """Whether the binary is built under a sanitizer: its memory and its system calls are not all its own."""
     octets = pathlib.Path(BINARY).read_bytes()

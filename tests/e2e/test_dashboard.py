@@ -54,6 +54,36 @@ def test_a_person_finds_and_frees_the_stopped_client(serve, client, chromium):
     assert {u.split("/")[2] for u in urls if u.startswith("http")} == {f"127.0.0.1:{admin}"}
 
 
+# A page that is open sees what happens after it was loaded: nothing at first, then traffic, then a store
+# that went away and came back.
+def test_an_open_page_follows_what_happens(started, serve, client, chromium):
+    port = harness.free_port()
+    arguments = [harness.tool("redis-server"), "--port", str(port), "--save", "", "--bind", "127.0.0.1"]
+    redis = started(harness.Process(arguments, "redis"))
+    harness.wait_for(lambda: harness.accepts(port), "Redis listens")
+    gateway = serve(f'{POLICY}store: {{ url: "redis://127.0.0.1:{port}" }}\n', "--admin", "127.0.0.1:0", "--workers", "1")
+    admin = int(gateway.wait_for_line(r"admin listening on http://[^ ]*:(\d+)").group(1))
+    page = chromium.open(f"http://127.0.0.1:{admin}/")
+    page.wait("document.querySelector('#state').innerText === 'ready'", "the page is connected")
+    for table, nothing in (("offenders", "nobody"), ("bans", "none"), ("refusals", "none yet")):
+        page.wait(f"document.querySelector('#{table} tbody').innerText === '{nothing}'", f"{table}: {nothing}")
+
+    c = client(gateway.port)
+    assert [c.send(headers={"X-Tenant": "acme"}).status for _ in range(4)] == [200, 200, 429, 429]
+    page.wait("document.querySelector('#refusals tbody').innerText.includes('429')", "the refusals appear by themselves")
+    page.wait("document.querySelectorAll('#offenders button').length >= 3", "and the key")
+
+    redis.child.kill()
+    redis.child.wait()
+    page.wait("document.querySelector('#state').innerText === 'degraded'", "the outage is seen")
+    assert "store" in text(page, "#reasons")
+    assert c.send(headers={"X-Tenant": "other"}).status == 200
+    page.wait("document.querySelector('#events').innerText.includes('store does not answer')", "it is an event")
+    started(harness.Process(arguments, "redis"))
+    page.wait("document.querySelector('#state').innerText === 'ready'", "the store is back")
+    assert page.complaints()[0] == []
+
+
 # Names come from clients and files: none of them may run, in the page or in its attributes.
 def test_hostile_names_are_only_text(serve, client, chromium):
     limits = "".join(f"  - {{ name: l{i}, match: {{ path: {json.dumps(f'/{i}/**')} }}, "

@@ -7,6 +7,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import harness  # noqa: E402
+from harness import started  # noqa: E402, F401
 import report  # noqa: E402
 
 
@@ -17,20 +18,6 @@ def rows_hold():
     bad = [f"{r['row']}: {r['what']}: expected {r['expected']}, measured {r['measured']}"
            for r in report.rows[before:] if r["ok"] is False]
     assert not bad, "\n".join(bad)
-
-
-@pytest.fixture
-def started():
-    """started(thing) keeps a thing with close() until the test is over; last started, first ended."""
-    things = []
-
-    def keep(thing):
-        things.append(thing)
-        return thing
-
-    yield keep
-    for thing in reversed(things):
-        thing.close()
 
 
 @pytest.fixture

@@ -1,15 +1,6 @@
-"""started(thing) keeps a thing with close() until the test is over; last started, first ended."""
-import pytest
+"""The fixture that ends what a test started, as everywhere."""
+import pathlib
+import sys
 
-
-@pytest.fixture
-def started():
-    things = []
-
-    def keep(thing):
-        things.append(thing)
-        return thing
-
-    yield keep
-    for thing in reversed(things):
-        thing.close()
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "e2e"))
+from harness import started  # noqa: E402, F401
