@@ -181,11 +181,14 @@ def contests(plan, charges):
 def most_in_any_window(charges, key, limit, window_us):
     """The most that was surely admitted within one window: begun and ended inside it, and not given
     back. For a history whose order is lost with a server; never too high, whatever the order was."""
+    # One enforcing limit that says no refuses the whole request, also for those that said yes.
+    refused = {(c.process, c.op) for c in charges
+               if c.kind == "take" and c.how % 2 == 0 and not c.verdict.admitted}
     back = {(c.process, c.charged_at, c.cost) for c in charges
             if c.kind == "refund" and (c.key, c.limit) == (key, limit)}
     taken = sorted((c.begun, c.ended, c.cost) for c in charges
                    if c.kind == "take" and (c.key, c.limit) == (key, limit) and c.verdict.admitted and not c.how
-                   and (c.process, c.at, c.cost) not in back)
+                   and (c.process, c.op) not in refused and (c.process, c.at, c.cost) not in back)
     most = inside = 0
     open_since = []  # (begun, cost) of those that a window which ends now may hold
     for begun, ended, cost in sorted(taken, key=lambda x: x[1]):
@@ -197,6 +200,16 @@ def most_in_any_window(charges, key, limit, window_us):
     return most
 
 
+def explained_by_refunds(charges):
+    """Whether a refund whose place is open may explain another answer to charge c: a function of c."""
+    spans = collections.defaultdict(list)
+    for key, (_, floating) in by_key(charges).items():
+        for r in floating:
+            for c in r.charges:
+                spans[key, c.limit].append((r.earliest, r.latest))
+    return lambda c: any(first <= c.order <= last for first, last in spans[c.key, c.limit])
+
+
 # Faults put into a history that was right: (name, what it does to the list of charges). Each returns
 # a changed copy, or None where the history has nothing to change.
 def mutations(seed):
@@ -204,7 +217,8 @@ def mutations(seed):
 
     def change(match, make):
         def mutate(charges):
-            found = [i for i, c in enumerate(charges) if match(c)]
+            open_to_doubt = explained_by_refunds(charges)
+            found = [i for i, c in enumerate(charges) if match(c) and not open_to_doubt(c)]
             if not found:
                 return None
             i = pick.choice(found)

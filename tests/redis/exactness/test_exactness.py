@@ -135,6 +135,21 @@ def test_the_checker_catches(fault):
         assert history.replay(seeded.PLAN, seeded.run(fault, seed)), f"seed {seed}"
 
 
+# What the bound is held against: only what was admitted as a whole, kept, and inside one window.
+def test_the_most_in_a_window_counts_what_was_admitted():
+    yes, no = (history.rules.Verdict(admitted, False, 0, 0, 0, 0, 0) for admitted in (True, False))
+
+    def take(op, limit, verdict, begun, ended, kind="take", charged_at=0):
+        return history.Charge(0, op, begun * MS, ended * MS, op, op, kind, 0, limit, 1, 0, charged_at, verdict)
+    whole = [take(1, 0, yes, 0, 5), take(2, 0, yes, 8, 10), take(3, 0, yes, 9, 10), take(3, 1, yes, 9, 10)]
+    assert history.most_in_any_window(whole, 0, 0, 10) == 3
+    assert history.most_in_any_window(whole, 0, 0, 9) == 2, "one began before the window"
+    assert history.most_in_any_window([*whole[:3], whole[3]._replace(verdict=no)], 0, 0, 10) == 2, "refused as a whole"
+    shadow = whole[3]._replace(verdict=no, how=1)
+    assert history.most_in_any_window([*whole[:3], shadow], 0, 0, 10) == 3, "a shadow refuses nothing"
+    assert history.most_in_any_window([*whole, take(4, 0, yes, 9, 9, "refund", 2)], 0, 0, 10) == 2, "given back"
+
+
 # Each change to a history that was right is caught wherever it is made.
 def test_the_checker_catches_changed_histories():
     pick = random.Random(SEED)
