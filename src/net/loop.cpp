@@ -68,9 +68,11 @@ void loop::driven_wheel::expired() {
   schedule();
 }
 
+// Only the loop's own thread touches its sockets, so Asio need not lock them; what other threads
+// post is still locked.
 loop::loop(const steady_wall_clock& clock)
     : clock_(clock),
-      context_(1),
+      context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
       coarse_(context_, coarse_slot_ms),
       fine_(context_, fine_slot_ms) {}
 

@@ -1,9 +1,9 @@
 // A connected byte stream (TCP or unix socket, with TLS or without) on one loop: reads through
-// Asio's reactor into the caller's memory, writes at once with sendmsg and asks the reactor only
-// when the socket is full.
+// Asio's reactor into the caller's memory, writes at once with one system call and asks the reactor
+// only when the socket is full.
 //
-// That is what keeps a proxied request at two reads and two writes: Asio does not try a read that
-// the last one showed to be empty, and no write is armed that could have been made.
+// That is what keeps a proxied request at two reads and two writes, and at two reads more that Asio
+// tries before it waits; docs/decisions/0001 says what it would take to save those.
 #pragma once
 
 #include <cstddef>
