@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace penstock::net {
 namespace {
@@ -32,6 +33,61 @@ std::size_t sequence_length(std::string_view s) noexcept {
   return 0;
 }
 
+// Octets that stand for themselves in a JSON string as we write it.
+consteval std::array<bool, 256> make_plain_table() {
+  std::array<bool, 256> plain{};
+  for (unsigned c = 0x20; c < 0x7f; ++c) {
+    plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+  }
+  return plain;
+}
+
+constexpr std::array<bool, 256> plain_table = make_plain_table();
+
+// Whether all eight octets are plain. Each test is exact for the lowest octet that it flags.
+bool plain_word(std::uint64_t w) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101U;
+  const auto has_zero = [](std::uint64_t x) { return (x - ones) & ~x; };
+  const std::uint64_t odd = w | ((w - ones * 0x20U) & ~w) | has_zero(w ^ (ones * 0x7fU)) |
+                            has_zero(w ^ (ones * '\\')) |
+                            has_zero((w | (ones * 0x02U)) ^ (ones * '>')) |  // < too
+                            has_zero((w | (ones * 0x04U)) ^ (ones * '&'));   // " too
+  return (odd & (ones * 0x80U)) == 0;
+}
+
+// How many octets at the front are plain.
+std::size_t plain_length(std::string_view s) noexcept {
+  std::size_t i = 0;
+  while (s.size() - i >= 8) {
+    std::uint64_t w = 0;
+    std::memcpy(&w, s.data() + i, sizeof w);
+    if (!plain_word(w)) break;
+    i += 8;
+  }
+  while (i < s.size() && plain_table[static_cast<unsigned char>(s[i])]) ++i;
+  return i;
+}
+
+// Whether every octet is plain. In words that overlap, since most texts are short.
+bool is_plain(std::string_view s) noexcept {
+  const std::size_t n = s.size();
+  if (n < 4) return plain_length(s) == n;
+  std::uint64_t w = 0;
+  if (n < 8) {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::memcpy(&first, s.data(), sizeof first);
+    std::memcpy(&last, s.data() + n - 4, sizeof last);
+    return plain_word(first | std::uint64_t{last} << 32U);
+  }
+  for (std::size_t i = 0; i + 8 < n; i += 8) {
+    std::memcpy(&w, s.data() + i, sizeof w);
+    if (!plain_word(w)) return false;
+  }
+  std::memcpy(&w, s.data() + n - 8, sizeof w);
+  return plain_word(w);
+}
+
 void append_code(std::string& out, unsigned code) {
   out += "\\u00";
   out += hex[code >> 4U];
@@ -41,7 +97,12 @@ void append_code(std::string& out, unsigned code) {
 }  // namespace
 
 void append_json_escaped(std::string& out, std::string_view text) {
-  while (!text.empty()) {
+  for (;;) {
+    // Most texts are plain as a whole, and all are plain for the most part.
+    const std::size_t plain = plain_length(text);
+    out.append(text.data(), plain);
+    text.remove_prefix(plain);
+    if (text.empty()) return;
     const std::size_t length = sequence_length(text);
     const auto c = static_cast<unsigned char>(text.front());
     if (length == 0) {
@@ -65,44 +126,54 @@ void append_json_escaped(std::string& out, std::string_view text) {
 }
 
 void json_writer::comma() {
-  if (!first_ && !after_key_) out_ += ',';
+  if (!first_ && !after_key_) to_.text(",");
   first_ = false;
   after_key_ = false;
 }
 
+void json_writer::quoted(std::string_view text) {
+  to_.text("\"");
+  if (is_plain(text)) {
+    to_.text(text);
+  } else {
+    to_.flush();
+    append_json_escaped(out_, text);
+  }
+  to_.text("\"");
+}
+
 json_writer& json_writer::open(char bracket) {
   comma();
-  out_ += bracket;
+  to_.text({&bracket, 1});
+  ++depth_;
   first_ = true;
   return *this;
 }
 
 json_writer& json_writer::close(char bracket) {
-  out_ += bracket;
+  to_.text({&bracket, 1});
+  if (--depth_ == 0) to_.flush();
   first_ = false;
   return *this;
 }
 
 json_writer& json_writer::key(std::string_view name) {
   comma();
-  out_ += '"';
-  append_json_escaped(out_, name);
-  out_ += "\":";
+  quoted(name);
+  to_.text(":");
   after_key_ = true;
   return *this;
 }
 
 json_writer& json_writer::value(std::string_view text) {
   comma();
-  out_ += '"';
-  append_json_escaped(out_, text);
-  out_ += '"';
+  quoted(text);
   return *this;
 }
 
 json_writer& json_writer::value(bool truth) {
   comma();
-  out_ += truth ? "true" : "false";
+  to_.text(truth ? "true" : "false");
   return *this;
 }
 
@@ -111,13 +182,13 @@ json_writer& json_writer::value(double number) {
   comma();
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-  out_.append(text.data(), static_cast<std::size_t>(end - text.data()));
+  to_.text({text.data(), static_cast<std::size_t>(end - text.data())});
   return *this;
 }
 
 json_writer& json_writer::null() {
   comma();
-  out_ += "null";
+  to_.text("null");
   return *this;
 }
 

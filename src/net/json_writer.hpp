@@ -2,12 +2,20 @@
 // nesting is the caller's. Bytes from clients are safe in it: control characters, DEL, C1 controls
 // and <, >, & are escaped, invalid UTF-8 becomes U+FFFD, so a line stays one line in a log and a
 // text stays a text in a page. Not thread-safe. Source: RFC 8259.
+//
+// Whole values arrive: what was written is in the text once the outermost object or array is ended,
+// or the writer is gone.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/text_writer.hpp"
 
 namespace penstock::net {
 
@@ -17,7 +25,7 @@ void append_json_escaped(std::string& out, std::string_view text);
 class json_writer {
  public:
   // Appends to `out`, which must outlive the writer.
-  explicit json_writer(std::string& out) noexcept : out_(out) {}
+  explicit json_writer(std::string& out) noexcept : out_(out), to_(out) {}
 
   json_writer& begin_object() { return open('{'); }
   json_writer& end_object() { return close('}'); }
@@ -32,7 +40,9 @@ class json_writer {
   json_writer& value(bool truth);
   json_writer& value(std::integral auto number) {
     comma();
-    out_ += std::to_string(number);
+    std::array<char, 20> text;  // -2^63 and 2^64 - 1 have 20 characters
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+    to_.text({text.data(), static_cast<std::size_t>(end - text.data())});
     return *this;
   }
   // Not a number and infinities, which JSON does not have, become null.
@@ -48,8 +58,11 @@ class json_writer {
   json_writer& open(char bracket);
   json_writer& close(char bracket);
   void comma();
+  void quoted(std::string_view text);
 
   std::string& out_;
+  text_writer to_;
+  std::size_t depth_ = 0;
   bool first_ = true;  // nothing stands yet in the innermost container
   bool after_key_ = false;
 };

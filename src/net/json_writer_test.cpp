@@ -48,5 +48,42 @@ TEST(JsonWriter, EscapesWhatCouldBreakOut) {
   }
 }
 
+// Texts are looked at in words of eight octets that overlap: each octet is found at each place of
+// each length.
+TEST(JsonWriter, EscapesAtEveryPlace) {
+  const auto escaped = [](char c) -> std::string {
+    if (c == '"' || c == '\\') return {'\\', c};
+    if (c >= 0x20 && c < 0x7f && c != '<' && c != '>' && c != '&') return {c};
+    if (static_cast<unsigned char>(c) >= 0x80) return "\\ufffd";
+    constexpr std::string_view hex = "0123456789abcdef";
+    return std::string("\\u00") + hex[static_cast<unsigned>(c) >> 4U] +
+           hex[static_cast<unsigned>(c) & 15U];
+  };
+  for (std::size_t length = 1; length <= 27; ++length) {
+    for (std::size_t at = 0; at < length; ++at) {
+      for (int octet = 0; octet < 256; ++octet) {
+        const char c = static_cast<char>(octet);
+        std::string text(length, 'x');
+        text[at] = c;
+        std::string line;
+        json_writer(line).begin_object().member(text, text).end_object();
+        const std::string quoted =
+            '"' + std::string(at, 'x') + escaped(c) + std::string(length - at - 1, 'x') + '"';
+        ASSERT_EQ(line, '{' + quoted + ':' + quoted + '}') << octet << " at " << at;
+      }
+    }
+  }
+}
+
+// The text is whole once the outermost container is ended, while the writer is still there.
+TEST(JsonWriter, IsWholeAtTheEndOfTheOutermost) {
+  std::string line;
+  json_writer w(line);
+  w.begin_object().key("a").begin_array();
+  for (int i = 0; i < 1000; ++i) w.value(i);
+  w.end_array().end_object();
+  EXPECT_TRUE(line.ends_with(",999]}"));
+}
+
 }  // namespace
 }  // namespace penstock::net

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text_writer.hpp"
 #include "policy/policy_impl.hpp"
-#include "policy/text_writer.hpp"
 
 namespace penstock::policy {
 

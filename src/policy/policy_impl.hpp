@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_writer.hpp"
 #include "policy/address_set.hpp"
 #include "policy/identity.hpp"
 #include "policy/key.hpp"
 #include "policy/path_index.hpp"
 #include "policy/policy.hpp"
 #include "policy/refusal.hpp"
-#include "policy/text_writer.hpp"
 #include "policy/window.hpp"
 
 namespace penstock::policy {

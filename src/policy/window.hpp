@@ -7,7 +7,7 @@
 
 #include <penstock/result.hpp>
 
-#include "policy/text_writer.hpp"
+#include "base/text_writer.hpp"
 #include "quota/charge.hpp"
 
 namespace penstock::policy {

@@ -1,6 +1,7 @@
 #include "decision/http/check_request.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -188,7 +189,10 @@ result<check_questions> read_check_questions(std::string_view text) {
   boost::system::error_code failed;
   json::parse_options strict;
   strict.max_depth = 8;
-  const json::value v = json::parse({text.data(), text.size()}, failed, {}, strict);
+  // A usual question fits; a longer one goes on on the heap.
+  std::array<unsigned char, 4096> block;
+  json::monotonic_resource memory(block.data(), block.size());
+  const json::value v = json::parse({text.data(), text.size()}, failed, &memory, strict);
   if (failed) return wrong("the body is not JSON: " + failed.message());
 
   check_questions out;

@@ -1,11 +1,11 @@
-#include "policy/text_writer.hpp"
+#include "base/text_writer.hpp"
 
 #include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace penstock::policy {
+namespace penstock {
 namespace {
 
 std::string alphabet(std::size_t n) {
@@ -52,4 +52,4 @@ TEST(Text_writer, Integers_stay_within_the_field) {
 }
 
 }  // namespace
-}  // namespace penstock::policy
+}  // namespace penstock

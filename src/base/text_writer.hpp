@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace penstock::policy {
+namespace penstock {
 
 // The largest integer of a structured field (RFC 9651 §3.3.1).
 inline constexpr std::int64_t largest_field_integer = 999'999'999'999'999;
@@ -33,6 +33,12 @@ class text_writer {
     copy(block_.data() + used_, piece.data(), piece.size());
     used_ += piece.size();
     return *this;
+  }
+
+  // What was written so far is in the text.
+  void flush() {
+    out_.append(block_.data(), used_);
+    used_ = 0;
   }
 
   // 0..largest_field_integer; what is outside is clamped.
@@ -79,14 +85,10 @@ class text_writer {
     std::memcpy(to, first.data(), Word);
     std::memcpy(to + n - Word, last.data(), Word);
   }
-  void flush() {
-    out_.append(block_.data(), used_);
-    used_ = 0;
-  }
 
   std::string& out_;
   std::size_t used_ = 0;
   std::array<char, 768> block_;
 };
 
-}  // namespace penstock::policy
+}  // namespace penstock
