@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -32,6 +33,20 @@ class text_writer {
     }
     copy(block_.data() + used_, piece.data(), piece.size());
     used_ += piece.size();
+    return *this;
+  }
+
+  text_writer& number(std::integral auto value) {
+    constexpr std::size_t most_characters = 20;  // of -2^63 and of 2^64 - 1
+    if (block_.size() - used_ < most_characters) flush();
+    char* const at = block_.data() + used_;
+    used_ += static_cast<std::size_t>(std::to_chars(at, at + most_characters, value).ptr - at);
+    return *this;
+  }
+
+  text_writer& octet(char c) {
+    if (used_ == block_.size()) flush();
+    block_[used_++] = c;
     return *this;
   }
 

@@ -1,6 +1,7 @@
 #include "base/text_writer.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,21 @@ std::string alphabet(std::size_t n) {
   std::string s;
   for (std::size_t i = 0; i < n; ++i) s.push_back(static_cast<char>('!' + i % 90));
   return s;
+}
+
+// Octets and numbers of any type, also where the block is full.
+TEST(Text_writer, Octets_and_numbers_arrive_whole) {
+  std::string out;
+  std::string expected;
+  {
+    text_writer to(out);
+    for (int i = 0; i < 200; ++i) {
+      to.octet('|').number(std::numeric_limits<std::int64_t>::min()).octet('|').number(i);
+      to.number(std::numeric_limits<std::uint64_t>::max());
+      expected += "|-9223372036854775808|" + std::to_string(i) + "18446744073709551615";
+    }
+  }
+  EXPECT_EQ(out, expected);
 }
 
 // Short pieces are copied in overlapping words: each length has its own way.

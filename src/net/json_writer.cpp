@@ -126,32 +126,32 @@ void append_json_escaped(std::string& out, std::string_view text) {
 }
 
 void json_writer::comma() {
-  if (!first_ && !after_key_) to_.text(",");
+  if (!first_ && !after_key_) to_.octet(',');
   first_ = false;
   after_key_ = false;
 }
 
 void json_writer::quoted(std::string_view text) {
-  to_.text("\"");
+  to_.octet('"');
   if (is_plain(text)) {
     to_.text(text);
   } else {
     to_.flush();
     append_json_escaped(out_, text);
   }
-  to_.text("\"");
+  to_.octet('"');
 }
 
 json_writer& json_writer::open(char bracket) {
   comma();
-  to_.text({&bracket, 1});
+  to_.octet(bracket);
   ++depth_;
   first_ = true;
   return *this;
 }
 
 json_writer& json_writer::close(char bracket) {
-  to_.text({&bracket, 1});
+  to_.octet(bracket);
   if (--depth_ == 0) to_.flush();
   first_ = false;
   return *this;
@@ -160,7 +160,7 @@ json_writer& json_writer::close(char bracket) {
 json_writer& json_writer::key(std::string_view name) {
   comma();
   quoted(name);
-  to_.text(":");
+  to_.octet(':');
   after_key_ = true;
   return *this;
 }

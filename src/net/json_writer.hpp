@@ -7,8 +7,6 @@
 // or the writer is gone.
 #pragma once
 
-#include <array>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +38,7 @@ class json_writer {
   json_writer& value(bool truth);
   json_writer& value(std::integral auto number) {
     comma();
-    std::array<char, 20> text;  // -2^63 and 2^64 - 1 have 20 characters
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-    to_.text({text.data(), static_cast<std::size_t>(end - text.data())});
+    to_.number(number);
     return *this;
   }
   // Not a number and infinities, which JSON does not have, become null.

@@ -1,7 +1,6 @@
 #include "decision/auth/auth.hpp"
 
-#include <string>
-
+#include "base/text_writer.hpp"
 #include "decision/conversation.hpp"
 
 namespace penstock::decision {
@@ -18,8 +17,9 @@ int deny_status(const auth_parameters& wanted, int own) {
 
 // Proxies that pass on neither status nor content can make both anew from these.
 void write_verdict(conversation& c, std::string_view verdict, int status) {
-  c.lines.append("X-RateLimit-Verdict: ").append(verdict);
-  c.lines.append("\r\nX-RateLimit-Status: ").append(std::to_string(status)).append("\r\n");
+  text_writer out(c.lines);
+  out.text("X-RateLimit-Verdict: ").text(verdict);
+  out.text("\r\nX-RateLimit-Status: ").integer(status).text("\r\n");
 }
 
 void refuse_ambiguous(conversation& c, const char* reason) {

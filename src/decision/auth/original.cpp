@@ -22,28 +22,27 @@ struct value {
   std::string_view text;  // empty: absent
   bool seen = false;
   bool repeated = false;
-};
 
-value find(field_list fields, std::string_view name) {
-  value v;
-  for (const field& f : fields) {
-    // By the length first: a check has many fields, and this is asked of each eight times.
-    if (f.name.size() != name.size() || name.empty() || !ascii::iequals(f.name, name)) continue;
-    v.repeated = v.seen;
-    v.seen = true;
-    v.text = f.value;
-    if (v.repeated) break;
+  void take_if(const field& f, std::string_view name) {
+    if (f.name.size() != name.size() || !ascii::iequals(f.name, name)) return;
+    repeated = repeated || seen;
+    seen = true;
+    text = f.value;
   }
-  return v;
-}
+};
 
 // One family's fields.
 struct told {
-  told(field_list fields, const family& names)
-      : method(find(fields, names.method)),
-        uri(find(fields, names.uri)),
-        host(find(fields, names.host)) {
-    if (uri.text.empty()) uri = find(fields, names.url);
+  told(field_list fields, const family& names) {
+    value url;
+    for (const field& f : fields) {
+      if (f.name.empty() || ascii::lower(f.name.front()) != 'x') continue;
+      method.take_if(f, names.method);
+      uri.take_if(f, names.uri);
+      url.take_if(f, names.url);
+      host.take_if(f, names.host);
+    }
+    if (uri.text.empty()) uri = url;
     repeated = method.repeated || uri.repeated || host.repeated;
   }
   [[nodiscard]] bool present() const { return !uri.text.empty(); }
