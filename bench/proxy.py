@@ -3,13 +3,16 @@
 
 One worker each, keep-alive on both sides, the same nginx upstream. CPU is user + system time of the
 server's processes divided by the requests that the generator counted. The machine's noise hits all, so
-only the ratio counts; medians of the rounds and the ratio's range are printed.
+only the ratio counts; medians of the rounds and the ratio's range are printed. `floor` is a program that
+answers refusals with the octets that Penstock sends, without reading what was asked: what the system alone
+costs.
 
-Usage: bench/proxy.py [--rounds N] [--seconds S] [--connections C] [--only WORD] [--json FILE] [--markdown FILE]
+Usage: bench/proxy.py [--rounds N] [--seconds S] [--connections C] [--only WORD] [--floor PROGRAM] [--json FILE] [--markdown FILE]
 """
 import argparse
 import json
 import pathlib
+import re
 import resource
 import statistics
 import subprocess
@@ -21,6 +24,7 @@ import loopback  # noqa: E402
 from loopback import harness  # noqa: E402
 
 PEERS = ("nginx", "haproxy", "penstock")
+COLUMNS = (*PEERS, "floor")
 THREE = ("version: 1\nlimits:\n"
          "  - { name: ip, key: address, rate: 1000000/s }\n"
          "  - { name: path, match: { path: '/**' }, key: address + route, algorithm: sliding_window_counter, rate: 1000000/s }\n"
@@ -97,7 +101,18 @@ backend b
 
     def add(self, *arguments, **more):
         self.rows.append(loopback.row(*arguments, **more))
-        loopback.print_rows(self.rows[-1:], PEERS)
+        loopback.print_rows(self.rows[-1:], COLUMNS)
+
+    def floor(self, path):
+        """{"floor": (pid, port, None)} of a program that answers with what Penstock answers a refused `path`."""
+        if self.options.floor is None:
+            return {}
+        ask = f"GET {path} HTTP/1.1\r\nHost: bench.test\r\n".encode()
+        said = harness.raw(self.narrow["penstock"][1], 2 * (ask + b"\r\n") + ask + b"Connection: close\r\n\r\n")
+        answer = next(a for a in re.split(rb"(?=HTTP/1\.1 )", said) if a.startswith(b"HTTP/1.1 429"))
+        (self.folder / "answer").write_bytes(answer)
+        process = self.run(harness.Process([self.options.floor, str(self.folder / "answer")], "floor"))
+        return {"floor": (process.child.pid, int(process.wait_for_line(r"^(\d+)$").group(1)), None)}
 
     def cpu(self, scenario, target, peers, path, refusals):
         def one(name):
@@ -105,7 +120,7 @@ backend b
             before = loopback.cpu_seconds(pid)
             total, _ = loopback.wrk(port, path, self.options.seconds, self.options.connections, refusals)
             return (loopback.cpu_seconds(pid) - before) / total * 1e6
-        self.add(scenario, target, loopback.in_turns(self.options.rounds, one, PEERS), "CPU us")
+        self.add(scenario, target, loopback.in_turns(self.options.rounds, one, peers), "CPU us")
 
     def calls(self, scenario, peers, path, refusals):
         def one(name):
@@ -161,7 +176,7 @@ backend b
         parts = {
             "small": lambda: self.cpu("proxied small GET, three limits", "<= 0.85", self.wide, "/small", False),
             "16k": lambda: self.cpu("proxied GET, 16 KB body", "<= 0.80", self.wide, "/16k", False),
-            "refused": lambda: self.cpu("refused request (429)", "<= 0.75", self.narrow, "/small", True),
+            "refused": lambda: self.cpu("refused request (429)", "<= 0.75", {**self.narrow, **self.floor("/small")}, "/small", True),
             "calls": lambda: (self.calls("proxied small GET", self.wide, "/small", False), self.calls("refused request", self.narrow, "/small", True)),
             "p99": self.p99, "idle": self.idle, "goodput": self.goodput}
         for name, part in parts.items():
@@ -179,6 +194,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--only", choices=("small", "16k", "refused", "calls", "p99", "idle", "goodput"))
+    parser.add_argument("--floor")
     parser.add_argument("--json")
     parser.add_argument("--markdown")
     options = parser.parse_args()
@@ -194,7 +210,7 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(bench.rows, indent=1) + "\n")
     if options.markdown:
-        pathlib.Path(options.markdown).write_text(loopback.markdown(bench.rows, PEERS))
+        pathlib.Path(options.markdown).write_text(loopback.markdown(bench.rows, COLUMNS))
 
 
 if __name__ == "__main__":
