@@ -2,9 +2,11 @@
 """The decision service beside nginx's smallest answer under limit_req (empty_gif), over TCP and unix sockets.
 
 One worker each, h2load over HTTP/1.1 as the client, a fixed number of requests in turns. CPU is user +
-system time of the server's processes for each request; only ratios in one run count.
+system time of the server's processes for each request; only ratios in one run count. `floor` is a program
+that answers every /v1/auth with the octets of Penstock's answer, without reading what was asked: what the
+system alone costs (TCP only).
 
-Usage: bench/decision.py [--rounds N] [--requests N] [--connections C] [--json FILE] [--markdown FILE]
+Usage: bench/decision.py [--rounds N] [--requests N] [--connections C] [--floor PROGRAM] [--json FILE] [--markdown FILE]
 """
 import argparse
 import json
@@ -18,6 +20,7 @@ import loopback  # noqa: E402
 from loopback import harness  # noqa: E402
 
 PEERS = ("nginx", "penstock")
+COLUMNS = (*PEERS, "floor")
 POLICY = "version: 1\nlimits:\n  - { name: ip, key: address, rate: 1000000/s }\n"
 BODY = '{"method":"GET","path":"/api/orders","address":"198.51.100.7"}'
 
@@ -27,6 +30,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--floor")
     parser.add_argument("--json")
     parser.add_argument("--markdown")
     options = parser.parse_args()
@@ -53,24 +57,33 @@ def main():
         at = {"nginx": {"tcp": [f"http://127.0.0.1:{port}/"], "unix": ["-B", f"unix:{folder}/nginx.sock", "http://localhost/"]},
               "auth": {"tcp": [f"http://127.0.0.1:{ours_port}/v1/auth"], "unix": ["-B", f"unix:{folder}/penstock.sock", "http://localhost/v1/auth"]},
               "check": {"tcp": [f"http://127.0.0.1:{ours_port}/v1/check"], "unix": ["-B", f"unix:{folder}/penstock.sock", "http://localhost/v1/check"]}}
+        floor = None
+        if options.floor:
+            ask = f"GET /v1/auth HTTP/1.1\r\nHost: bench.test\r\n{more[1]}\r\n{more[3]}\r\n"
+            said = harness.raw(int(ours_port), f"{ask}\r\n{ask}Connection: close\r\n\r\n".encode())
+            (folder / "answer").write_bytes(said[:said.index(b"HTTP/1.1 ", 1)])
+            floor = harness.Process([options.floor, str(folder / "answer")], "floor")
+            started.append(floor)
+            at["floor"] = f"http://127.0.0.1:{floor.wait_for_line(r'^([0-9]+)$').group(1)}/"
         print(f"machine: {loopback.machine()}; {options.rounds} rounds of {options.requests} requests, {options.connections} connections")
         for kind in ("tcp", "unix"):
             for question, extra in (("auth", more), ("check", check)):
                 def one(name, kind=kind, question=question, extra=extra):
-                    pid = peer.child.pid if name == "nginx" else ours[kind][0].child.pid
-                    target = at["nginx"][kind] if name == "nginx" else [*extra, *at[question][kind]]
+                    pid = {"nginx": peer, "penstock": ours[kind][0], "floor": floor}[name].child.pid
+                    target = {"nginx": at["nginx"][kind], "penstock": [*extra, *at[question][kind]], "floor": [*extra, at.get("floor")]}[name]
                     before = loopback.cpu_seconds(pid)
                     count = loopback.h2load("-n", options.requests, "-c", options.connections, *target)
                     return (loopback.cpu_seconds(pid) - before) / count * 1e6
-                rows.append(loopback.row(f"/v1/{question} over {kind}", "<= 0.80", loopback.in_turns(options.rounds, one, PEERS), "CPU us"))
-                loopback.print_rows(rows[-1:], PEERS)
+                names = COLUMNS if floor and (kind, question) == ("tcp", "auth") else PEERS
+                rows.append(loopback.row(f"/v1/{question} over {kind}", "<= 0.80", loopback.in_turns(options.rounds, one, names), "CPU us"))
+                loopback.print_rows(rows[-1:], COLUMNS)
     finally:
         for process in reversed(started):
             process.close()
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
     if options.markdown:
-        pathlib.Path(options.markdown).write_text(loopback.markdown(rows, PEERS))
+        pathlib.Path(options.markdown).write_text(loopback.markdown(rows, COLUMNS))
 
 
 if __name__ == "__main__":
