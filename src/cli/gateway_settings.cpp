@@ -43,6 +43,7 @@ result<gateway::gateway_options> gateway_settings(const config::gateway_config& 
   o.request_line_max = static_cast<std::size_t>(c.max_request_line);
   o.head_max = static_cast<std::size_t>(c.max_head);
   o.fields_max = static_cast<std::size_t>(c.max_fields);
+  o.in_flight_max = static_cast<std::size_t>(c.max_in_flight);
   if (c.max_body != config::unlimited_bytes) o.body_max = static_cast<std::uint64_t>(c.max_body);
   o.head_timeout = milliseconds(c.head_timeout);
   o.body_grace = milliseconds(c.body_timeout);

@@ -22,6 +22,7 @@ std::vector<std::string> needs_restart(const config::config& running, const conf
   differs(g.listen, n.listen, "gateway.listen");
   differs(g.upstreams, n.upstreams, "gateway.upstream");
   differs(g.upstream_tls, n.upstream_tls, "gateway.upstream_tls");
+  differs(g.max_in_flight, n.max_in_flight, "gateway.max_in_flight");
   // Each request in the making holds its own copy of these.
   differs(g.max_request_line, n.max_request_line, "gateway.max_request_line");
   differs(g.max_head, n.max_head, "gateway.max_head");

@@ -47,6 +47,7 @@ TEST(NeedsRestart, NamesExactlyTheKeysThatAreNotTaken) {
        {"gateway.max_request_line"}},
       {"head", [](config& c) { c.gateway.max_head = 999; }, {"gateway.max_head"}},
       {"fields", [](config& c) { c.gateway.max_fields = 9; }, {"gateway.max_fields"}},
+      {"in flight", [](config& c) { c.gateway.max_in_flight = 9; }, {"gateway.max_in_flight"}},
       {"tls off", [](config& c) { c.gateway.tls.reset(); }, {"gateway.tls"}},
       {"share port", [](config& c) { c.gateway.share_port = true; }, {"gateway.share_port"}},
       {"log off",

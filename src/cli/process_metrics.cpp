@@ -41,12 +41,13 @@ void add_gateway_metrics(telemetry::metrics& metrics, const gateway::gateway& ga
     metrics.add_counter(t, [&gateway, of = std::move(of)] { return of(gateway.counts()); });
   };
   add(tally::gateway_accepted, [](const auto& c) { return c.accepted; });
-  add(tally::gateway_closed, [](const auto& c) { return c.accepted - c.connections; });
+  add(tally::gateway_closed, [](const auto& c) { return c.closed; });
   add(tally::malformed_requests, [](const auto& c) { return c.malformed; });
-  add(tally::upstream_timed_out, [](const auto& c) { return c.upstream_timeouts; });
+  add(tally::upstream_answered, [](const auto& c) { return c.upstream_answered; });
   add(tally::upstream_connect_failed, [](const auto& c) { return c.upstream_refused; });
-  add(tally::upstream_broke_off,
-      [](const auto& c) { return c.upstream_errors - c.upstream_refused; });
+  add(tally::upstream_timed_out, [](const auto& c) { return c.upstream_timeouts; });
+  add(tally::upstream_broke_off, [](const auto& c) { return c.upstream_broke_off; });
+  add(tally::upstream_abandoned, [](const auto& c) { return c.upstream_abandoned; });
   add(tally::upstream_connections_new, [](const auto& c) { return c.upstream_new; });
   add(tally::upstream_connections_reused, [](const auto& c) { return c.upstream_reused; });
   constexpr std::array by_class = {tally::responses_1xx, tally::responses_2xx, tally::responses_3xx,
@@ -55,13 +56,24 @@ void add_gateway_metrics(telemetry::metrics& metrics, const gateway::gateway& ga
     add(by_class[i], [i](const auto& c) { return c.responses[i]; });
   }
   metrics.add_source([&gateway](auto& out) {
+    using telemetry::metric;
+    const gateway::gateway_counts c = gateway.counts();
+    out.value(metric::idle_closed, c.idle_closed);
+    out.value(metric::accept_pauses, c.accept_pauses);
+    out.value(metric::handshakes_failed, c.handshakes_failed, "broken");
+    out.value(metric::handshakes_failed, c.handshakes_cut, "made_room");
+    out.value(metric::requests_shed, c.overloaded);
+    out.value(metric::requests_unfinished, c.clients_gone, "client_left");
+    out.value(metric::requests_unfinished, c.clients_cut, "client_too_slow");
+    out.value(metric::upstream_retries, c.retries);
+    out.value(metric::log_lines_dropped, c.log_lines_dropped);
+    out.value(metric::log_write_errors, c.log_write_errors);
+    out.value(metric::handshakes_open, c.handshakes);
+    out.value(metric::upstream_requests_open, c.in_flight);
+    out.value(metric::upstream_connections_open, c.upstream_connections);
     for (const auto& u : gateway.upstreams()) {
-      out.value(telemetry::metric::upstream_up, u.up ? 1.0 : 0.0, u.name);
+      out.value(metric::upstream_up, u.up ? 1.0 : 0.0, u.name);
     }
-  });
-  add(tally::upstream_answered, [](const auto& c) {
-    const auto lost = c.upstream_errors + c.upstream_timeouts + c.in_flight;
-    return c.forwarded > lost ? c.forwarded - lost : 0;
   });
 }
 

@@ -76,6 +76,7 @@ struct gateway_config {
   std::int64_t max_request_line = 8 << 10;
   std::int64_t max_head = 16 << 10;  // request line and fields together
   std::int64_t max_fields = 100;
+  std::int64_t max_in_flight = 0;       // requests at upstreams at a time; 0: not limited
   duration head_timeout{10'000'000};    // from the first octet of a request to the end of its head
   duration body_timeout{30'000'000};    // between two reads of a request body
   duration idle_timeout{60'000'000};    // a kept connection without a request

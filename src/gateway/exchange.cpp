@@ -51,6 +51,7 @@ void exchange::clear() noexcept {
   request_gathered_ = response_gathered_ = upstream_written_ = 0;
   attempts_ = interims_ = 0;
   close_ = request_done_ = request_sent_ = upload_over_ = counted_ = told_ = false;
+  result_known_ = false;
   asks_upgrade_ = may_continue_ = head_taken_ = response_begun_ = response_done_ = false;
   client_ended_ = upstream_ended_ = false;
   // Views into a block that is about to serve somebody else.
@@ -236,7 +237,15 @@ void exchange::leave_upstream(bool clean) {
       connection.close();
     }
   }
-  if (std::exchange(counted_, false)) --owner_.counters.in_flight;
+  if (std::exchange(counted_, false)) {
+    if (!result_known_) count_result(owner_.counters.upstream_abandoned);
+    --owner_.counters.in_flight;
+  }
+}
+
+void exchange::count_result(cell& of) noexcept {
+  result_known_ = true;
+  ++of;
 }
 
 void exchange::completed(int status) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/cell.hpp"
 #include "gateway/head_rewriter.hpp"
 #include "gateway/upstream_connection.hpp"
 #include "net/http1.hpp"
@@ -92,6 +93,7 @@ class exchange {
   void answer_written();
   void skip_buffered_body();
   void leave_upstream(bool clean);
+  void count_result(cell& of) noexcept;
   void withdraw_decision();
   void completed(int status);
   void over(bool client_usable);
@@ -163,6 +165,7 @@ class exchange {
   bool request_sent_ = false;  // and written to the upstream
   bool upload_over_ = false;   // the upstream takes no more, but may have answered
   bool counted_ = false;       // in in_flight
+  bool result_known_ = false;  // and in one of the results
   bool told_ = false;          // completed() was called
   bool asks_upgrade_ = false;
   bool may_continue_ = false;    // the client waits for 100

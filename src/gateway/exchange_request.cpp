@@ -246,10 +246,8 @@ void exchange::upstream_lost(upstream_end how) {
   if (retry(how)) return;
   if (how != upstream_end::refused)
     owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
-  ++owner_.counters.upstream_errors;
-  if (how == upstream_end::refused || how == upstream_end::untrusted) {
-    ++owner_.counters.upstream_refused;
-  }
+  const bool connected = how != upstream_end::refused && how != upstream_end::untrusted;
+  count_result(connected ? owner_.counters.upstream_broke_off : owner_.counters.upstream_refused);
   completed(502);
   switch (how) {
     case upstream_end::refused:
@@ -267,7 +265,7 @@ void exchange::upstream_deadline() {
   if (at_ == state::connecting) {
     owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
     if (retry(upstream_end::refused)) return;
-    ++owner_.counters.upstream_timeouts;
+    count_result(owner_.counters.upstream_timeouts);
     completed(504);
     return fail(504, "the upstream did not accept the connection in time");
   }
@@ -280,7 +278,7 @@ void exchange::upstream_deadline() {
     return;
   }
   owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
-  ++owner_.counters.upstream_timeouts;
+  count_result(owner_.counters.upstream_timeouts);
   completed(504);
   fail(504, "the upstream did not answer in time");
 }

@@ -82,7 +82,7 @@ bool exchange::take_response_head() {
       upstream_->read_more();
       return false;
     case http1::parse_status::bad:
-      ++owner_.counters.upstream_errors;
+      count_result(owner_.counters.upstream_broke_off);
       owner_.upstreams.failed(upstream_->target(), net::loop::coarse_now());
       completed(502);
       fail(502, response_parser_.error().reason);
@@ -98,7 +98,7 @@ bool exchange::take_response_head() {
 bool exchange::take_interim() {
   const bool unasked = response_.status == 101 && !(asks_upgrade_ && has_upgrade(response_));
   if (unasked || ++interims_ > interims_max) {
-    ++owner_.counters.upstream_errors;
+    count_result(owner_.counters.upstream_broke_off);
     completed(502);
     fail(502, unasked ? "the upstream switched protocols unasked"
                       : "the upstream sent too many interim responses");
@@ -129,6 +129,7 @@ void exchange::take_final_head() {
   may_continue_ = false;
   owner_.upstreams.succeeded(upstream_->target(), net::loop::coarse_now());
   context_.upstream_answered = true;
+  count_result(owner_.counters.upstream_answered);
   completed(response_.status);
   status_ = response_.status;
   // The rest of the body is still read while the answer goes out, but nothing follows it.

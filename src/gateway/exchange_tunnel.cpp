@@ -11,6 +11,7 @@ void exchange::begin_tunnel() {
   response_begun_ = true;
   close_ = true;
   owner_.upstreams.succeeded(upstream_->target(), net::loop::coarse_now());
+  count_result(owner_.counters.upstream_answered);
   completed(101);
   status_ = 101;
   upstream_->clear_deadline();

@@ -276,6 +276,7 @@ gateway_counts gateway::counts() const {
     const auto& c = w->counters;
     sum.connections += c.connections.get();
     sum.accepted += c.accepted.get();
+    sum.closed += c.closed.get();
     sum.accept_pauses += c.accept_pauses.get();
     sum.idle_closed += c.idle_closed.get();
     sum.handshakes += c.handshakes.get();
@@ -288,14 +289,16 @@ gateway_counts gateway::counts() const {
     sum.forwarded += c.forwarded.get();
     sum.overloaded += c.overloaded.get();
     sum.upstream_connections += c.upstream_connections.get();
-    sum.upstream_errors += c.upstream_errors.get();
-    sum.upstream_timeouts += c.upstream_timeouts.get();
     sum.retries += c.retries.get();
+    sum.upstream_answered += c.upstream_answered.get();
+    sum.upstream_refused += c.upstream_refused.get();
+    sum.upstream_broke_off += c.upstream_broke_off.get();
+    sum.upstream_timeouts += c.upstream_timeouts.get();
+    sum.upstream_abandoned += c.upstream_abandoned.get();
     sum.clients_gone += c.clients_gone.get();
     sum.clients_cut += c.clients_cut.get();
     sum.upstream_new += c.upstream_new.get();
     sum.upstream_reused += c.upstream_reused.get();
-    sum.upstream_refused += c.upstream_refused.get();
     for (std::size_t i = 0; i < sum.responses.size(); ++i) {
       sum.responses[i] += c.responses[i].get();
     }

@@ -207,6 +207,8 @@ TEST(Gateway, DropsTheUpstreamRequestOfAClientThatLeft) {
   EXPECT_TRUE(eventually(
       [&] { return f.counts().in_flight == 0 && f.counts().upstream_connections == 0; }));
   EXPECT_EQ(f.counts().clients_gone, 1U);
+  EXPECT_EQ(f.counts().upstream_abandoned, 1U);
+  EXPECT_EQ(f.counts().upstream_answered, 0U);
 }
 
 // Nobody there: 502 at once, with a reason, and the next request is tried again.
@@ -230,6 +232,42 @@ TEST(Gateway, Answers504WhenTheUpstreamHangs) {
   client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(client.read_response().status, 504);
   EXPECT_TRUE(eventually([&] { return f.counts().upstream_connections == 0; }));
+}
+
+// A counter that takes a step back looks like a restart to whoever draws rates, so none is computed
+// from others: each request has its one result, counted when it is known.
+TEST(Gateway, CountsOneResultForEachForwardedRequest) {
+  struct row {
+    const char* name;
+    const char* answer;  // "": never
+    const char* request;
+    std::uint64_t gateway_counts::*result;
+  };
+  constexpr const char* get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  const row rows[] = {
+      {"answer", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", get,
+       &gateway_counts::upstream_answered},
+      {"broken answer", "nonsense\r\n\r\n", get, &gateway_counts::upstream_broke_off},
+      {"101 unasked", "HTTP/1.1 101 Switching Protocols\r\n\r\n", get,
+       &gateway_counts::upstream_broke_off},
+      {"no answer", "", get, &gateway_counts::upstream_timeouts},
+      {"broken body", "", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\naX",
+       &gateway_counts::upstream_abandoned},
+  };
+  for (const auto& r : rows) {
+    fixture f({.response_timeout = 300ms});
+    f.upstream.respond_with([&](const seen_request&) { return std::string(r.answer); });
+    auto client = f.connect();
+    client.send(r.request);
+    EXPECT_NE(client.read_response().status, 0) << r.name;
+    EXPECT_TRUE(eventually([&] { return f.counts().in_flight == 0; })) << r.name;
+    const auto c = f.counts();
+    EXPECT_EQ(c.*r.result, 1U) << r.name;
+    EXPECT_EQ(c.upstream_answered + c.upstream_refused + c.upstream_broke_off +
+                  c.upstream_timeouts + c.upstream_abandoned,
+              c.forwarded)
+        << r.name;
+  }
 }
 
 // An upstream that closes an idle connection does so at the moment we reuse it (issue class B109).

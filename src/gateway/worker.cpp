@@ -103,6 +103,7 @@ void worker::client_opened(client_connection& client) {
 
 void worker::client_closed(client_connection& client) {
   --counters.connections;
+  ++counters.closed;
   if (next_looked_at_ == &client) next_looked_at_ = client.next_;
   *client.previous_ = client.next_;
   if (client.next_ != nullptr) client.next_->previous_ = client.previous_;
@@ -161,7 +162,6 @@ bool worker::cut_oldest_handshake() {
       first_handshake_->since_ > net::loop::coarse_now() - handshake_before_cut_ms) {
     return false;
   }
-  ++counters.handshakes_failed;
   ++counters.handshakes_cut;
   first_handshake_->end(client_connection::ending::close);
   return true;

@@ -12,7 +12,8 @@ import urllib.error
 import urllib.request
 
 import harness
-import pytest
+from certificates import Certificates, connect
+from test_overload import GET, HANDSHAKES_MAX, SLOW_TLS, Crowd, descriptors, limited
 
 PAGE = (harness.ROOT / "docs/metrics.md").read_text()
 ROWS = re.findall(r"^\| `(\w+)` \| (\w+) \| ([^|]*)\|", PAGE, re.M)
@@ -185,6 +186,47 @@ def rude_upstreams(started):
     yield series(health)
 
 
+def rude_clients(started, upstream):
+    """Gateways whose clients leave, dawdle, and ask for more than is allowed or logged."""
+    one = started(harness.Penstock(
+        "version: 1\nworkers: 1\nhealth: { listen: \"127.0.0.1:0\" }\n"
+        "gateway: { head_timeout: 1s, max_in_flight: 1, access_log: { mode: all, path: /dev/full, max_lines: 2 } }\n",
+        upstream=started(Rude(None)).port))
+    health = port_of(one, "health")
+    assert b" 408 " in harness.raw(one.port, b"GET / HT")
+    with socket.create_connection(("127.0.0.1", one.port), timeout=30) as leaving:
+        leaving.sendall(GET)
+        harness.wait_for(lambda: series(health)["penstock_upstream_requests_open", ()] == 1, "it is with the upstream")
+        for _ in range(10):
+            assert harness.raw(one.port, GET).startswith(b"HTTP/1.1 503")
+        yield series(health)
+    harness.wait_for(lambda: {("penstock_upstream_requests_total", "abandoned"), ("penstock_access_log_write_errors_total", "")}
+                     <= moved(series(health)), "it has left, and the log cannot be written")
+    assert series(health)["penstock_upstream_requests_open", ()] == series(health)["penstock_upstream_connections_open", ()] == 0
+    yield series(health)
+    one = started(harness.Penstock("version: 1\nworkers: 1\nhealth: { listen: \"127.0.0.1:0\" }\n",
+                                   ("--upstream", f"http://127.0.0.1:{harness.free_port()}"), upstream=upstream.port))
+    for _ in range(2):
+        assert harness.raw(one.port, GET).startswith(b"HTTP/1.1 200")
+    yield series(port_of(one, "health"))
+
+
+def too_many_clients(started, upstream):
+    """More clients than descriptors, more handshakes than are allowed."""
+    _, port, health, _ = limited(started, upstream)
+    started(Crowd(port, 400))
+    assert harness.raw(port, GET, 60).startswith(b"HTTP/1.1 200")
+    yield series(health)
+    certificates = started(Certificates("one.test"))
+    with descriptors(4096):
+        one = started(harness.Penstock(SLOW_TLS.replace("one.test.", certificates.path("one.test.")),
+                                       ("--workers", "1", "--health", "127.0.0.1:0"), upstream=upstream.port))
+        harness.raw(one.port, GET)
+        started(Crowd(one.port, HANDSHAKES_MAX + 1))
+        connect(one.port, certificates.trusting()).close()
+        yield series(port_of(one, "health"))
+
+
 def crowds(started):
     """More connections than the small listeners keep, and more limits than have series."""
     limits = "".join(f"  - {{ name: l{i}, match: {{ path: /{i} }}, key: global, rate: 1/h }}\n" for i in range(1100))
@@ -297,7 +339,7 @@ def receive_queue(port):
 def test_every_documented_metric_moves(started, upstream):
     before, after, port = busy_gateway(started, upstream)
     scrapes = [before, after, admin_without_token(started), *rude_upstreams(started), crowds(started),
-               full_table(started), *shared_store(started, upstream)]
+              *rude_clients(started, upstream), *too_many_clients(started, upstream), full_table(started), *shared_store(started, upstream)]
     have = moved(*scrapes)
     still = {entry for entry in documented_series() if entry not in have}
     assert still <= set(NOT_HERE), "\n".join(map(str, sorted(still - set(NOT_HERE))))
@@ -308,6 +350,8 @@ def test_every_documented_metric_moves(started, upstream):
                  "penstock_table_entries", "penstock_table_bytes", "penstock_policy_loaded_timestamp_seconds",
                  "penstock_resident_memory_bytes", "penstock_open_files", "penstock_start_time_seconds"):
         assert after[name, ()] > 0, name
+    for name in ("penstock_tls_handshakes_open", "penstock_upstream_requests_open", "penstock_upstream_connections_open"):
+        assert any(scrape.get((name, ()), 0) > 0 for scrape in scrapes), name
     assert before["penstock_policy_generation", ()] >= 2, "one reload and one override"
     assert before["penstock_ready", ()] == before["penstock_last_reload_successful", ()] == 1
 

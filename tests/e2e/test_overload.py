@@ -104,14 +104,23 @@ limits:
 HANDSHAKES_MAX = 1024
 
 
+@contextlib.contextmanager
+def descriptors(number):
+    """So many open files for this process and what it starts."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < number:
+        pytest.skip(f"{number} open files are needed, {hard} are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 # Handshakes that get nowhere: the oldest gives way long before its time is over, and who speaks is
 # served.
 def test_a_flood_of_handshakes(started, serve):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 4096:
-        pytest.skip(f"4096 open files are needed, {hard} are allowed")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
-    try:
+    with descriptors(4096):
         certificates = started(Certificates("one.test"))
         gateway = start(certificates, serve, SLOW_TLS, "--workers", "1")
         context = certificates.trusting()
@@ -126,8 +135,6 @@ def test_a_flood_of_handshakes(started, serve):
             assert crowd.closed() < HANDSHAKES_MAX  # and no more than had to
             assert get(kept)[0] == 200
             crowd.close()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 # Half-open hellos and clear text at a TLS port must not take what others need.

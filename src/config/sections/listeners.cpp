@@ -44,6 +44,11 @@ const field<gateway_config> gateway_table[] = {
      [](const value& v, gateway_config& g) { read_size(v, 256, 60 << 10, g.max_head); }},
     {{"max_fields", "whole number", "100", "Most header fields of a request; 431 above."},
      [](const value& v, gateway_config& g) { read_integer(v, 1, 10'000, g.max_fields); }},
+    {{"max_in_flight", "whole number or unlimited", "unlimited",
+      "Most requests at upstreams at a time; 503 with Retry-After above."},
+     [](const value& v, gateway_config& g) {
+       if (v.raw().text != "unlimited") read_integer(v, 1, 1'000'000, g.max_in_flight);
+     }},
     {{"head_timeout", "duration", "10s",
       "From the first octet of a request to the end of its head; 408 after."},
      read_timeout<&gateway_config::head_timeout>},
