@@ -8,6 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import harness  # noqa: E402
 from harness import started  # noqa: E402, F401
+from gateway_peers import Nginx  # noqa: E402
 import report  # noqa: E402
 
 
@@ -18,6 +19,11 @@ def rows_hold():
     bad = [f"{r['row']}: {r['what']}: expected {r['expected']}, measured {r['measured']}"
            for r in report.rows[before:] if r["ok"] is False]
     assert not bad, "\n".join(bad)
+
+
+@pytest.fixture
+def api(started, tmp_path):
+    return started(Nginx(tmp_path / "api"))
 
 
 @pytest.fixture

@@ -1,14 +1,17 @@
 """What the gateway's fault rows share: a gateway that can be measured, and upstreams that misbehave."""
 import os
 import pathlib
+import re
 import socket
 import struct
+import subprocess
 import threading
 
 import harness
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+CLOSING = b"GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -46,9 +49,10 @@ class Gateway:
 
 
 class Nginx(harness.Process):
-    """A fast API: /small, /16m, anything else from memory."""
+    """A fast API: /16m, anything else from memory. `locations`: more of them;
+    `listen`: options of its socket."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, locations="", listen="backlog=4096"):
         folder.mkdir(parents=True, exist_ok=True)
         with open(folder / "16m", "wb") as file:
             file.truncate(16 << 20)
@@ -57,11 +61,37 @@ class Nginx(harness.Process):
         temp = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         (folder / "nginx.conf").write_text(
             f"daemon off; {user}worker_processes 1; error_log {folder}/error.log crit; pid {folder}/pid;\n"
-            f"events {{ worker_connections 4096; }}\nhttp {{ access_log off; keepalive_requests 1000000000; {temp}\n"
-            f"server {{ listen 127.0.0.1:{self.port} backlog=4096; root {folder}; location = /16m {{ }}\n"
+            f"events {{ worker_connections 8192; }}\nhttp {{ access_log off; keepalive_requests 1000000000; {temp}\n"
+            f"server {{ listen 127.0.0.1:{self.port} {listen}; root {folder}; location = /16m {{ }} {locations}\n"
             "location / { return 200 \"ok\"; } } }\n")
         super().__init__([harness.tool("nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"], "nginx")
         harness.wait_for(lambda: harness.accepts(self.port), "nginx listens")
+
+
+def start_after(monkeypatch, folder, command):
+    """Gateways that start from here on run this command of the shell first."""
+    wrapper = folder / "penstock"
+    wrapper.write_text(f'#!/bin/sh\n{command}\nexec "{harness.BINARY}" "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setattr(harness, "BINARY", str(wrapper))
+
+
+def wrk(port, seconds, connections=32, path="/x", headers=(), threads=1, script=()):
+    """(answers, answers that were not 2xx, socket errors, p99 in ms) of a closed loop. `script`: a file
+    beside this one and its arguments."""
+    command = [harness.tool("wrk"), f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "20s"]
+    for header in headers:
+        command += ["-H", header]
+    if script:
+        command += ["-s", str(pathlib.Path(__file__).with_name(script[0]))]
+    command += [f"http://127.0.0.1:{port}{path}", "--", *map(str, script[1:])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    total = int(re.search(r"(\d+) requests in", done.stdout).group(1))
+    other = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)
+    errors = re.search(r"Socket errors: (.*)", done.stdout)
+    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", done.stdout).groups()
+    return (total, int(other.group(1)) if other else 0, sum(map(int, re.findall(r"\d+", errors.group(1)))) if errors else 0,
+            float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit])
 
 
 class Raw:
