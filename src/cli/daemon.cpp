@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -131,19 +130,8 @@ void daemon::parts::tell(bool good, const std::string& text) {
 // this process has yet to connect.
 void daemon::parts::await_store() {
   const instant give_up = clock.now() + store_wait;
-  const auto serves = [this](std::size_t i) {
-    std::promise<bool> answer;
-    loops[i].post([&] { answer.set_value(counters->serves(i)); });
-    return answer.get_future().get();
-  };
-  for (std::size_t i = 0; i < loops.size();) {
-    if (serves(i)) {
-      ++i;
-    } else if (clock.now() < give_up) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{5});
-    } else {
-      return;
-    }
+  while (!counters->up() && clock.now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
   }
 }
 

@@ -103,7 +103,7 @@ admin::process_status process_operations::status() {
   s.policy_loaded_at = now.loaded_at;
   s.reload_error = now.reload_error;
   s.store_up = on_.all_stores.up();
-  s.breaker_open = !s.store_up;
+  s.breaker_open = on_.all_stores.failed();
   return s;
 }
 

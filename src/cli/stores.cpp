@@ -20,9 +20,12 @@ store::redis::topology topology_of(config::store_kind k) {
 }
 
 result<store::redis::redis_url> redis_url_of(const config::store_url& u) {
-  // What stands behind '?' is the store's own grammar.
-  auto parsed = store::redis::parse_redis_url(
-      u.options.empty() ? "redis://localhost" : "redis://localhost/0?" + u.options);
+  // What stands behind '?' is the store's own grammar, and depends on what stands in front.
+  const bool sentinel = u.kind == config::store_kind::sentinel;
+  std::string stand_in = u.tls ? "rediss" : "redis";
+  stand_in += sentinel ? "+sentinel://localhost/main" : "://localhost";
+  if (!u.options.empty()) stand_in += "?" + u.options;
+  auto parsed = store::redis::parse_redis_url(stand_in);
   if (!parsed) {
     return error{errc::invalid_config, "store.url: " + parsed.error().message};
   }
@@ -54,7 +57,7 @@ result<std::unique_ptr<stores>> stores::open(
   if (!url) return url.error();
   s->description_ = store::redis::describe(*url);
   s->changed_ = std::move(changed);
-  s->loop_down_.resize(loops.size());
+  s->of_loop_.resize(loops.size());
   s->first_loop_ = loops.front();
   constexpr std::string_view digits = "0123456789abcdef";
   for (std::uint64_t left = random_secret().hi, i = 0; i < 16; ++i, left >>= 4U) {
@@ -112,18 +115,23 @@ void stores::read_board(std::function<void(store::redis::redis_store::board)> th
 }
 
 // All loops see the same outage; one line for the first that notices and one for the last that
-// recovers.
+// recovers. That a store is found at the start is no news.
 void stores::told(std::size_t loop, const store::redis::store_event& e) {
   using kind = store::redis::store_event::kind;
   const std::string text = e.node + (e.text.empty() ? "" : ": " + e.text);
-  if (e.what == kind::not_serving && loop_down_[loop] == 0) {
-    loop_down_[loop] = 1;
+  if (e.what == kind::remark) {
+    if (loop == 0) changed_(!failed(), text);
+    return;
+  }
+  const found now = e.what == kind::serving ? found::up : found::down;
+  const found before = std::exchange(of_loop_[loop], now);
+  if (before == now) return;
+  if (now == found::up) {
+    ++up_;
+    if (before == found::down && down_.fetch_sub(1) == 1) changed_(true, text);
+  } else {
+    if (before == found::up) --up_;
     if (down_.fetch_add(1) == 0) changed_(false, text);
-  } else if (e.what == kind::serving && loop_down_[loop] != 0) {
-    loop_down_[loop] = 0;
-    if (down_.fetch_sub(1) == 1) changed_(true, text);
-  } else if (e.what == kind::remark && loop == 0) {
-    changed_(up(), text);
   }
 }
 

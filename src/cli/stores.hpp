@@ -32,12 +32,14 @@ class stores {
   [[nodiscard]] bool remote() const noexcept { return !remote_.empty(); }
   // Null when counters live in this process: refusals need no memory there.
   [[nodiscard]] service::refusal_memory* refusals_of_loop(std::size_t i) noexcept;
-  // Whether every loop's client is served; always true for memory. Thread-safe.
-  [[nodiscard]] bool up() const noexcept { return down_.load(std::memory_order_relaxed) == 0; }
-  // Whether a loop's client is connected and answered; on that loop. Always true for memory.
-  [[nodiscard]] bool serves(std::size_t i) const noexcept {
-    return remote_.empty() || remote_[i]->serving();
+  // Whether every loop's client is served: false from the start until each has found the store.
+  // Always true for memory. Thread-safe.
+  [[nodiscard]] bool up() const noexcept {
+    return up_.load(std::memory_order_relaxed) == remote_.size();
   }
+  // Whether some loop's client has failed and is not served since: not the same as !up() at the
+  // start. Thread-safe.
+  [[nodiscard]] bool failed() const noexcept { return down_.load(std::memory_order_relaxed) != 0; }
   // What the shared store counts, summed over the loops. Thread-safe; only when remote().
   [[nodiscard]] std::uint64_t sum(cell store::redis::redis_cells::*of) const noexcept;
   // Asks the shared store for its memory, at most every five seconds. From one thread.
@@ -60,7 +62,9 @@ class stores {
   std::unique_ptr<store::memory_store> memory_;
   std::vector<std::unique_ptr<store::redis::redis_store>> remote_;
   std::vector<std::unique_ptr<service::refusal_memory>> refusals_;
-  std::vector<char> loop_down_;  // each written by its loop
+  enum class found : std::uint8_t { nothing, up, down };
+  std::vector<found> of_loop_;      // each written by its loop
+  std::atomic<std::size_t> up_{0};  // loops
   std::atomic<std::size_t> down_{0};
   net::loop* first_loop_ = nullptr;
   std::string instance_;  // hexadecimal; of this process on the board

@@ -5,12 +5,15 @@ import re
 import socket
 import sys
 import time
+import urllib.request
 
 import harness
 import pytest
+from certificates import Certificates
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "faults"))
 from redis_peers import Cluster, Redis, Sentinels  # noqa: E402
+from test_metrics import series  # noqa: E402
 
 ALGORITHMS = ["algorithm: token_bucket, rate: 100/30d", "algorithm: sliding_window_log, rate: 100/30d"]
 
@@ -52,13 +55,77 @@ def test_exactly_the_limit_passes(started, serve, upstream, kind, limit):
     upstream.server.socket.listen(512)  # the gateways open a connection for each that is admitted
     peers = {"standalone": Redis, "sentinel": Sentinels, "cluster": Cluster}
     url = started(peers[kind]()).url if kind in peers else None
-    text = policy(url, limit, "  - { name: warm, match: { path: /warm }, key: global, rate: 1000000/s }\n")
-    text = text.replace("name: all, key", "name: all, match: { path: /a }, key")
-    gateways = [serve(text) for _ in range(2 if url else 1)]
-    for g in gateways:
-        harness.wait_for(lambda g=g: storm([g.port], 16, 1, "/warm") == [200] * 16, "every loop has found its store")
+    gateways = [serve(policy(url, limit)) for _ in range(2 if url else 1)]
     statuses = storm([g.port for g in gateways])
     assert (statuses.count(200), statuses.count(429)) == (100, 412)
+
+
+HEALTH = 'health: { listen: "127.0.0.1:0" }\n'
+
+
+def health_of(gateway):
+    port = int(gateway.wait_for_line(r"health listening on http://\S+:(\d+)").group(1))
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30) as answer:
+        ready = answer.read().decode()
+    return series(port)["penstock_store_up", ()], ready
+
+
+# A fleet that is rolled out under an attack: whoever has just said that it listens counts as exactly as
+# those that are there for long.
+@pytest.mark.parametrize("kind", [Redis, Sentinels, Cluster])
+def test_the_first_requests_of_a_gateway_are_counted(started, serve, kind):
+    url = started(kind()).url
+    text = policy(url, "rate: 10/30d").replace("deny", "allow") + HEALTH
+    statuses = []
+    for _ in range(5):
+        gateway = serve(text, "--workers", "4")
+        statuses += storm([gateway.port], 16, 1)
+    assert (statuses.count(200), statuses.count(429)) == (10, 70)
+    harness.wait_for(lambda: health_of(gateway) == (1, "ready\n"), "it says that the store answers")
+
+
+# Nobody is told that a store is up which was never reached, and its absence holds no request up.
+@pytest.mark.parametrize("kind", ["redis", "redis+cluster"])
+def test_a_store_that_was_never_there_is_down_from_the_start(started, serve, client, kind):
+    port = harness.free_port()
+    text = policy(f"{kind}://127.0.0.1:{port}", "rate: 10/30d").replace("2s", "10s") + HEALTH
+    gateway = serve(text)
+    up, ready = health_of(gateway)
+    assert up == 0 and ready.startswith("degraded\n- the store does not answer"), ready
+    c, begun = client(gateway.port), time.monotonic()
+    assert [c.send().status for _ in range(20)] == [503] * 20
+    assert time.monotonic() - begun < 10
+    assert health_of(gateway)[0] == 0
+    if kind == "redis":
+        started(Redis(port=port))
+        harness.wait_for(lambda: health_of(gateway) == (1, "ready\n"), "it is found later")
+        assert c.send().status == 200
+
+
+# A server that asks for certificates is reached with the files that the URL names, and one that shows a
+# certificate of somebody else is not used.
+def test_a_store_over_tls(started, serve, client):
+    files = started(Certificates("127.0.0.1", "penstock"))
+    port = harness.free_port()
+    started(Redis("--tls-port", str(port), "--tls-cert-file", files.path("127.0.0.1.pem"), "--tls-key-file",
+                  files.path("127.0.0.1.key"), "--tls-ca-cert-file", files.path("ca.pem")))
+    own = f"cert={files.path('penstock.pem')}&key={files.path('penstock.key')}"
+    statuses = []
+    for options in (f"ca={files.path('ca.pem')}&{own}", f"verify=none&{own}", f"ca={files.path('other.pem')}&{own}"):
+        gateway = serve(policy(f"rediss://127.0.0.1:{port}?{options}", "rate: 3/30d"))
+        statuses.append([client(gateway.port).send().status for _ in range(2)])
+    assert statuses == [[200, 200], [200, 429], [503, 503]]
+    assert "TLS: certificate:" in gateway.log
+
+
+# Sentinels have a password of their own.
+def test_sentinels_behind_a_password(started, serve, client):
+    master = started(Redis())
+    sentinel = started(Redis(config=f"sentinel monitor main 127.0.0.1 {master.port} 1\nrequirepass s3cret\n", sentinel=True))
+    for options, wanted in (("?sentinel_password=s3cret", [200, 429]), ("?sentinel_password=wr0ng", [503, 503])):
+        gateway = serve(policy(f"redis+sentinel://127.0.0.1:{sentinel.port}/main{options}", "rate: 1/30d"))
+        assert [client(gateway.port).send().status for _ in range(2)] == wanted, gateway.log
+        assert "wr0ng" not in gateway.log and "s3cret" not in gateway.log
 
 
 def script_calls(redis):

@@ -35,6 +35,66 @@ bool serves(store_runner& r, std::chrono::milliseconds patience = 10s) {
   return r.run_until([&] { return r.store().serving(); }, patience);
 }
 
+// A process that has just started must not fail open: requests wait for the map of slots, wherever
+// their keys lie.
+TEST_F(Cluster, TheFirstRequestsWaitForTheMap) {
+  store_runner r(cluster_->url());
+  EXPECT_FALSE(r.store().serving());
+  load l(r, 64);
+  l.run_until_answered(1'000);
+  const auto seen = l.take_seen();
+  EXPECT_EQ(seen.failed, 0U);
+  EXPECT_EQ(seen.foreign, 0U);
+  EXPECT_TRUE(serves(r));
+  ASSERT_EQ(r.events().size(), 1U) << "nodes and map together are one change of state";
+  EXPECT_TRUE(r.events()[0].starts_with("serving ")) << r.events()[0];
+}
+
+// No map can be had: requests that wait for one fail when that is known, later ones at once, until
+// the cluster is there.
+TEST_F(Cluster, FailsRequestsWhenNoNodeIsThereToTellTheMap) {
+  for (std::size_t i = 0; i < 6; ++i) cluster_->node(i).stop();
+  store_runner r(cluster_->url());
+  const counter c = make_counter("x", {.kind = algorithm::fixed_window, .count = 9, .period = 24h});
+  const auto first = r.take(c, "foo");
+  EXPECT_TRUE(first.failed && !first.at_once);
+  EXPECT_EQ(r.store().counts().timeouts, 0U) << "it need not wait for its deadline";
+  const auto second = r.take(c, "foo");
+  EXPECT_TRUE(second.failed && second.at_once);
+  ASSERT_EQ(r.events().size(), 1U);
+  EXPECT_TRUE(r.events()[0].starts_with("not serving ")) << r.events()[0];
+  for (std::size_t i = 0; i < 6; ++i) cluster_->node(i).start();
+  EXPECT_TRUE(serves(r, 30s));
+  EXPECT_FALSE(r.take(c, "foo").failed);
+}
+
+// A node that accepts and says nothing holds a request up for its deadline and no longer.
+TEST_F(Cluster, WaitsForTheMapNoLongerThanTheDeadline) {
+  cluster_->node(0).pause();
+  cluster_->node(1).pause();
+  store_runner r(cluster_->url(), 50ms);
+  const counter c = make_counter("x", {.kind = algorithm::fixed_window, .count = 9, .period = 24h});
+  const auto first = r.take(c, "foo");
+  EXPECT_TRUE(first.failed && !first.at_once);
+  EXPECT_EQ(r.store().counts().timeouts, 1U);
+  cluster_->node(0).resume();
+  cluster_->node(1).resume();
+  EXPECT_TRUE(serves(r));
+  EXPECT_EQ(r.take(c, "foo").result.remaining, 8) << "what came too late was not sent";
+}
+
+// A URL that calls a single instance a cluster: said, and no request waits for ever.
+TEST_F(Cluster, SaysThatANodeKnowsNoMap) {
+  redis_server alone({}, free_port());
+  store_runner r("redis+cluster://127.0.0.1:" + std::to_string(alone.port()));
+  const counter c = make_counter("x", {.kind = algorithm::fixed_window, .count = 9, .period = 24h});
+  EXPECT_TRUE(r.take(c, "foo").failed);
+  EXPECT_TRUE(r.take(c, "foo").at_once);
+  EXPECT_EQ(r.store().counts().timeouts, 0U);
+  ASSERT_EQ(r.events().size(), 1U);
+  EXPECT_NE(r.events()[0].find("cluster support disabled"), std::string::npos) << r.events()[0];
+}
+
 // The same rows where limits of one request lie on different nodes.
 TEST_F(Cluster, ConformsRowByRow) {
   store_runner r(cluster_->url(), 2s, true);

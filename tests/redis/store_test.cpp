@@ -168,6 +168,18 @@ TEST_F(RedisStore, ReachesRedisInEachWay) {
   EXPECT_EQ(admin.text({"DBSIZE"}), "5");
 }
 
+// A process that has just started must not fail open: the first requests wait for the connection.
+TEST_F(RedisStore, TheFirstRequestWaitsForTheFirstConnection) {
+  redis_server server;
+  store_runner r(unix_url(server));
+  EXPECT_FALSE(r.store().serving());
+  EXPECT_TRUE(r.events().empty()) << "nothing is known yet";
+  const auto a = r.take(ten_per_hour());
+  EXPECT_FALSE(a.failed || a.at_once);
+  EXPECT_EQ(a.result.remaining, 9);
+  EXPECT_EQ(r.events(), std::vector<std::string>{"serving " + server.socket_path() + " "});
+}
+
 // F1: nothing listens at the start. The policy answers from the first request, and Redis is used
 // soon after it appears.
 TEST_F(RedisStore, F1StartsWithoutRedisAndFindsItLater) {

@@ -1,5 +1,6 @@
 // The nodes: where they are, which one serves a key, and what operators hear of them.
 #include <algorithm>
+#include <utility>
 
 #include "store/redis/redis_store.hpp"
 
@@ -139,7 +140,18 @@ void redis_store::topology_answered(link& l, std::span<const resp::node> answer,
   const std::string& asked = l.target().at.host;
   const slot_map map =
       shards ? parse_shards(answer, asked, options_.url.tls.enabled) : parse_slots(answer, asked);
-  if (!map.ranges.empty()) apply_map(map);
+  if (map.ranges.empty()) {
+    if (!map_known_) {
+      tell_not_serving(l, unknown ? answer.front().text.substr(0, 120) : "knows no slots");
+    }
+    return;
+  }
+  apply_map(map);
+  const auto alive = self_;
+  if (!std::exchange(map_known_, true)) end_parking(true);
+  if (*alive == nullptr) return;
+  if (!map_whole_) tell_not_serving(l, "some slots have no node");
+  tell_if_serving(l);
 }
 
 void redis_store::apply_map(const slot_map& map) {
@@ -212,17 +224,46 @@ void redis_store::tell_event(store_event::kind what, link& l, std::string_view t
   options_.on_event(e);
 }
 
-void redis_store::connected(link& /*l*/) {
+// Whether the store does not serve when this node does not: with Cluster one that has slots, or,
+// before any map, the last one that may still tell it.
+bool redis_store::is_needed(const link& l) const noexcept {
+  if (!is_cluster()) return true;
+  if (!map_known_) {
+    return std::none_of(nodes_.begin(), nodes_.end(),
+                        [](const node& n) { return n.connection->takes_calls(); });
+  }
+  return std::any_of(node_of_slot_.begin(), node_of_slot_.end(), [&](std::int16_t index) {
+    return index >= 0 && nodes_[static_cast<std::size_t>(index)].connection.get() == &l;
+  });
+}
+
+void redis_store::tell_if_serving(link& l) {
+  if (told_ == told::serving || !serving()) return;
+  told_ = told::serving;
+  tell_event(store_event::kind::serving, l, {});
+}
+
+void redis_store::tell_not_serving(link& l, std::string_view why) {
+  if (told_ == told::not_serving) return;
+  told_ = told::not_serving;
+  tell_event(store_event::kind::not_serving, l, why);
+  end_parking(false);
+}
+
+// Before it serves: a lost connection that was made again at once is no change of its own, but may
+// be what another node's change has waited for.
+void redis_store::connected(link& l) {
   if (is_cluster()) refresh_map();
+  tell_if_serving(l);
 }
 
 void redis_store::serving(link& l) {
-  tell_event(store_event::kind::serving, l, {});
+  tell_if_serving(l);
 }
 
 void redis_store::not_serving(link& l, std::string_view why) {
   if (is_cluster()) refresh_map();
-  tell_event(store_event::kind::not_serving, l, why);
+  if (is_needed(l)) tell_not_serving(l, why);
 }
 
 void redis_store::remarked(link& l, std::string_view what) {

@@ -11,6 +11,8 @@ namespace {
 
 // Records and refunds have nobody who waits; they may take longer than a decision.
 constexpr std::chrono::milliseconds telling_patience{1'000};
+// That wait for the first map, those that have ended meanwhile included.
+constexpr std::size_t parked_max = 50'000;
 
 }  // namespace
 
@@ -146,19 +148,48 @@ void redis_store::enlist(request& r, clock::time_point now) {
 }
 
 bool redis_store::launch(request& r, clock::time_point now) {
+  if (awaits_map() && parked_.size() < parked_max) {
+    enlist(r, now);
+    parked_.push_back({&r, r.parts[0]->generation});
+    return true;
+  }
+  if (!can_send(r)) return false;
+  enlist(r, now);
+  send(r, now);
+  return true;
+}
+
+bool redis_store::can_send(const request& r) {
   for (std::size_t i = 0; i < r.used; ++i) {
     const link* to = route(r.parts[i]->slot);
     if (to == nullptr) refresh_map();
     if (to == nullptr || !to->takes_calls()) return false;
   }
-  enlist(r, now);
+  return true;
+}
+
+void redis_store::send(request& r, clock::time_point now) {
   if (r.state != request_state::asking) ++counts_.calls;
   r.open = r.used;
   for (std::size_t i = 0; i < r.used; ++i) {
     r.parts[i]->open = true;
     route(r.parts[i]->slot)->send(*r.parts[i], now);
   }
-  return true;
+}
+
+// The first map is known, or the first attempt to get one has failed.
+void redis_store::end_parking(bool send_them) {
+  const auto now = clock::now();
+  const auto alive = self_;
+  for (const auto& [r, generation] : std::exchange(parked_, {})) {
+    if (r->parts[0]->generation != generation) continue;
+    if (send_them && can_send(*r)) {
+      send(*r, now);
+    } else {
+      fail(*r->parts[0], counts_.disconnects);
+    }
+    if (*alive == nullptr) return;
+  }
 }
 
 progress redis_store::check(batch& b, instant now) {

@@ -6,7 +6,8 @@
 // takes back what was taken where another slot refused.
 //
 // A batch is answered within the deadline, by Redis or as `failed`. It fails at once, without
-// suspension, while the breaker of a node that it needs is open.
+// suspension, while the breaker of a node that it needs is open. Before the first connection is
+// made, and with Cluster before the first map of slots is known, it waits.
 #pragma once
 
 #include <array>
@@ -34,11 +35,12 @@
 
 namespace penstock::store::redis {
 
-// What the store has to say to operators; one per change of state, not one per request.
+// What the store has to say to operators; one per change of state, not one per request. Neither
+// serving nor not_serving is said until the first attempt has ended.
 struct store_event {
   enum class kind : std::uint8_t { serving, not_serving, remark };
   kind what = kind::remark;
-  std::string node;  // "host:port" or the path of the socket
+  std::string node;  // which made the change: "host:port" or the path of the socket
   std::string text;  // without secrets; empty for serving
 };
 
@@ -149,6 +151,9 @@ class redis_store final : public store, private link_owner {
   std::span<const charge> charges_of(const part& p, std::span<const charge> all);
   void encode(part& p, const script& s, std::span<const charge> charges);
   bool launch(request& r, clock::time_point now);  // false: some node does not take calls
+  bool can_send(const request& r);
+  void send(request& r, clock::time_point now);
+  void end_parking(bool send_them);
   void tell(std::span<const charge> charges, const script* s);
   void ask_board(const script& s, std::initializer_list<std::string_view> args,
                  std::function<void(std::span<const net::resp::node>)> then);
@@ -175,6 +180,13 @@ class redis_store final : public store, private link_owner {
   void refresh_map();
   void apply_map(const slot_map& map);
   void tell_event(store_event::kind what, link& l, std::string_view text);
+  void tell_if_serving(link& l);
+  void tell_not_serving(link& l, std::string_view why);
+  [[nodiscard]] bool is_needed(const link& l) const noexcept;
+  // Whether the first map is still being fetched and no attempt has failed.
+  [[nodiscard]] bool awaits_map() const noexcept {
+    return is_cluster() && !map_known_ && told_ == told::nothing;
+  }
   [[nodiscard]] bool is_cluster() const noexcept { return options_.url.kind == topology::cluster; }
 
   boost::asio::io_context& context_;
@@ -187,16 +199,24 @@ class redis_store final : public store, private link_owner {
   std::vector<node> nodes_;  // standalone and Sentinel: one
   std::vector<host_port> seeds_;
   std::array<std::int16_t, slot_count> node_of_slot_{};  // cluster; -1: unknown
+  bool map_known_ = false;                               // some node told a map
   bool map_whole_ = false;                               // every slot has a node
   bool map_asked_ = false;
   clock::time_point map_asked_at_{};
   boost::asio::steady_timer map_timer_;
   bool map_timer_armed_ = false;
+  enum class told : std::uint8_t { nothing, serving, not_serving };
+  told told_ = told::nothing;
 
   std::vector<std::unique_ptr<request>> all_requests_;
   request* free_ = nullptr;
   request* first_ = nullptr;  // earliest deadline
   request* last_ = nullptr;
+  struct parked_request {
+    request* what;
+    std::uint64_t generation;  // of its first part; another one: it has ended
+  };
+  std::vector<parked_request> parked_;  // until the first map is known
   boost::asio::steady_timer deadline_timer_;
   bool deadline_armed_ = false;
   std::string args_;               // scratch
