@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/settings_source.hpp"
+#include "cli/stores.hpp"
 #include "config/issue.hpp"
 #include "config/lint.hpp"
 #include "config/load.hpp"
@@ -20,6 +21,15 @@ int check_command(const std::vector<std::string>& files) {
       loaded.issues.insert(loaded.issues.end(), side.issues.begin(), side.issues.end());
       auto lints = config::lint(loaded.value);
       loaded.issues.insert(loaded.issues.end(), lints.begin(), lints.end());
+      if (const auto& shared = loaded.value.store.url) {
+        if (const auto url = redis_url_of(*shared); !url) {
+          loaded.issues.push_back({.file = file,
+                                   .path = "store.url",
+                                   .message = url.error().message,
+                                   .hint = "ca, cert, key, verify and server_name are for "
+                                           "rediss://, sentinel_* for redis+sentinel://"});
+        }
+      }
       config::sort_by_place(loaded.issues);
     }
     std::fputs(config::format(loaded.issues, loaded.source).c_str(), stderr);

@@ -19,6 +19,8 @@ store::redis::topology topology_of(config::store_kind k) {
   return store::redis::topology::standalone;
 }
 
+}  // namespace
+
 result<store::redis::redis_url> redis_url_of(const config::store_url& u) {
   // What stands behind '?' is the store's own grammar, and depends on what stands in front.
   const bool sentinel = u.kind == config::store_kind::sentinel;
@@ -26,9 +28,7 @@ result<store::redis::redis_url> redis_url_of(const config::store_url& u) {
   stand_in += sentinel ? "+sentinel://localhost/main" : "://localhost";
   if (!u.options.empty()) stand_in += "?" + u.options;
   auto parsed = store::redis::parse_redis_url(stand_in);
-  if (!parsed) {
-    return error{errc::invalid_config, "store.url: " + parsed.error().message};
-  }
+  if (!parsed) return parsed.error();
   auto url = std::move(*parsed);
   url.kind = topology_of(u.kind);
   url.hosts.clear();
@@ -41,8 +41,6 @@ result<store::redis::redis_url> redis_url_of(const config::store_url& u) {
   return url;
 }
 
-}  // namespace
-
 result<std::unique_ptr<stores>> stores::open(
     const config::store_config& c, std::vector<net::loop*> loops,
     std::function<void(bool up, const std::string& text)> changed) {
@@ -54,7 +52,7 @@ result<std::unique_ptr<stores>> stores::open(
   if (!c.url) return s;
 
   auto url = redis_url_of(*c.url);
-  if (!url) return url.error();
+  if (!url) return error{errc::invalid_config, "store.url: " + url.error().message};
   s->description_ = store::redis::describe(*url);
   s->changed_ = std::move(changed);
   s->of_loop_.resize(loops.size());

@@ -15,8 +15,12 @@
 #include "service/refusal_memory.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/redis/redis_store.hpp"
+#include "store/redis/redis_url.hpp"
 
 namespace penstock::cli {
+
+// The URL as the client of the shared store reads it. Errors: invalid_config, without the place.
+result<store::redis::redis_url> redis_url_of(const config::store_url& u);
 
 class stores {
  public:

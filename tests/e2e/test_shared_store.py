@@ -118,6 +118,16 @@ def test_a_store_over_tls(started, serve, client):
     assert "TLS: certificate:" in gateway.log
 
 
+# What serve would refuse at its start is found by check before.
+@pytest.mark.parametrize(("url", "text"), [("redis://127.0.0.1:1?ca=/x.pem", "ca needs rediss://"), ("redis://127.0.0.1:1?pool=3", "unknown option")])
+def test_check_reads_the_options_of_the_url(tmp_path, url, text):
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy(url, "rate: 1/s"))
+    for command in (["check", str(file)], ["serve", "-c", str(file), "--upstream", "http://127.0.0.1:1", "--listen", "127.0.0.1:0"]):
+        code, _, said = harness.run(*command)
+        assert code == 2 and text in said and "store.url" in said, said
+
+
 # Sentinels have a password of their own.
 def test_sentinels_behind_a_password(started, serve, client):
     master = started(Redis())
