@@ -43,6 +43,9 @@ struct seen_response : message {
   int status = 0;
 };
 
+// A whole answer.
+inline const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
 enum class response_of { get, head };
 
 // A blocking socket with a buffer; every read gives up after 20 s.
