@@ -61,10 +61,9 @@ def main():
         if options.floor:
             ask = f"GET /v1/auth HTTP/1.1\r\nHost: bench.test\r\n{more[1]}\r\n{more[3]}\r\n"
             said = harness.raw(int(ours_port), f"{ask}\r\n{ask}Connection: close\r\n\r\n".encode())
-            (folder / "answer").write_bytes(said[:said.index(b"HTTP/1.1 ", 1)])
-            floor = harness.Process([options.floor, str(folder / "answer")], "floor")
+            floor, floor_port = loopback.fixed_answer(options.floor, folder, said[:said.index(b"HTTP/1.1 ", 1)])
             started.append(floor)
-            at["floor"] = f"http://127.0.0.1:{floor.wait_for_line(r'^([0-9]+)$').group(1)}/"
+            at["floor"] = f"http://127.0.0.1:{floor_port}/"
         print(f"machine: {loopback.machine()}; {options.rounds} rounds of {options.requests} requests, {options.connections} connections")
         for kind in ("tcp", "unix"):
             for question, extra in (("auth", more), ("check", check)):

@@ -75,6 +75,13 @@ def haproxy(folder, sections):
     return harness.Process([harness.tool("haproxy"), "-db", "-f", str(folder / "haproxy.cfg")], "haproxy")
 
 
+def fixed_answer(program, folder, octets):
+    """The floor: bench/fixed_answer.cpp, which answers everything with `octets`. (process, port)."""
+    (folder / "answer").write_bytes(octets)
+    process = harness.Process([program, str(folder / "answer")], "floor")
+    return process, int(process.wait_for_line(r"^(\d+)$").group(1))
+
+
 def wrk(port, path, seconds, connections, refusals):
     """Answers of a closed loop. `refusals`: what is expected: True most, False none, None whatever."""
     done = subprocess.run([harness.tool("wrk"), "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s",

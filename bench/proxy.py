@@ -110,9 +110,8 @@ backend b
         ask = f"GET {path} HTTP/1.1\r\nHost: bench.test\r\n".encode()
         said = harness.raw(self.narrow["penstock"][1], 2 * (ask + b"\r\n") + ask + b"Connection: close\r\n\r\n")
         answer = next(a for a in re.split(rb"(?=HTTP/1\.1 )", said) if a.startswith(b"HTTP/1.1 429"))
-        (self.folder / "answer").write_bytes(answer)
-        process = self.run(harness.Process([self.options.floor, str(self.folder / "answer")], "floor"))
-        return {"floor": (process.child.pid, int(process.wait_for_line(r"^(\d+)$").group(1)), None)}
+        process, port = loopback.fixed_answer(self.options.floor, self.folder, answer)
+        return {"floor": (self.run(process).child.pid, port, None)}
 
     def cpu(self, scenario, target, peers, path, refusals):
         def one(name):

@@ -36,6 +36,7 @@ class text_writer {
     return *this;
   }
 
+  // Decimal, of any size.
   text_writer& number(std::integral auto value) {
     constexpr std::size_t most_characters = 20;  // of -2^63 and of 2^64 - 1
     if (block_.size() - used_ < most_characters) flush();
@@ -52,25 +53,16 @@ class text_writer {
 
   // What was written so far is in the text.
   void flush() {
+    if (used_ == 0) return;
     out_.append(block_.data(), used_);
     used_ = 0;
   }
 
   // 0..largest_field_integer; what is outside is clamped.
   text_writer& integer(std::int64_t value) {
-    constexpr std::size_t most_digits = 15;
-    if (block_.size() - used_ < most_digits) flush();
     value = std::clamp<std::int64_t>(value, 0, largest_field_integer);
-    char* const at = block_.data() + used_;
-    if (value < 10) {
-      *at = static_cast<char>('0' + value);
-      ++used_;
-      return *this;
-    }
-    const char* const end =
-        std::to_chars(at, at + most_digits, static_cast<std::uint64_t>(value)).ptr;
-    used_ += static_cast<std::size_t>(end - at);
-    return *this;
+    if (value < 10) return octet(static_cast<char>('0' + value));
+    return number(static_cast<std::uint64_t>(value));
   }
 
  private:

@@ -339,7 +339,8 @@ def receive_queue(port):
 def test_every_documented_metric_moves(started, upstream):
     before, after, port = busy_gateway(started, upstream)
     scrapes = [before, after, admin_without_token(started), *rude_upstreams(started), crowds(started),
-              *rude_clients(started, upstream), *too_many_clients(started, upstream), full_table(started), *shared_store(started, upstream)]
+               *rude_clients(started, upstream), *too_many_clients(started, upstream), full_table(started),
+               *shared_store(started, upstream)]
     have = moved(*scrapes)
     still = {entry for entry in documented_series() if entry not in have}
     assert still <= set(NOT_HERE), "\n".join(map(str, sorted(still - set(NOT_HERE))))
